@@ -50,6 +50,7 @@ from service.settings import Settings, get_settings
 from service.spool import Spools
 from service.state import State
 from service.supervision import Supervisor
+from service.turns import Turns
 from service.worker.handlers import HANDLERS
 from service.worker.priority import BACKGROUND, stand_back
 from service.worker.worker import Worker
@@ -222,7 +223,7 @@ def create_app(settings: Settings, url: str, server: EmbeddedServer | None = Non
     monitor = Monitor(direct, pool, settings.jobs.lost_after, reads.note if reads else None)
     state = State(
         settings, url, pool, provider, resources, worker, monitor, feed, limiter, uses,
-        worker_pool, control, Probe(control), Spools(limits), Places(limits.streams), background, reads,
+        worker_pool, control, Probe(control), Spools(limits), Places(limits.streams), Turns(1, 1.0), background, reads,
     )  # fmt: skip
 
     @asynccontextmanager

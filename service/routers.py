@@ -13,6 +13,7 @@ from service.facts.routes import aspect_routes, supersession_routes, walk_routes
 from service.graph.routes import edges, entities, merges, traversal
 from service.hierarchy import routes as hierarchy
 from service.http import documentation, page
+from service.http.bodies import BodyRoute
 from service.http.middleware import API
 from service.jobs import routes as jobs
 from service.mcp.profiles import routes as profiles
@@ -68,6 +69,9 @@ def shared_routes() -> tuple[BaseRoute, ...]:
     """The routes of them all, for every application of a process: what they take is worked out when they are first asked for."""
     whole = APIRouter(generate_unique_id_function=lambda route: route.name)  # the operations log calls them so too
     for router, prefix in ROUTERS:
+        for route in router.routes:
+            if type(route) is APIRoute:  # here at once, where all come by, so that none forgets it
+                route.__class__ = BodyRoute
         whole.include_router(router, prefix=prefix)
     return tuple(whole.routes)
 

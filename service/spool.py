@@ -9,13 +9,13 @@ import os
 import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, suppress
+from contextlib import AbstractAsyncContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, cast
-from weakref import WeakValueDictionary
 
 from db.errors import TooLarge, TooManyAtOnce, Unavailable
 from service.settings import LimitSettings
+from service.turns import Turns
 
 PART = 1024 * 1024  # bytes that are written and read at once
 KEY_SHARE = 0.5  # of all room
@@ -36,18 +36,11 @@ class Spools:
         self._all = limits.spool_bytes
         self.stall, self.pace = limits.stall, limits.pace
         self._taken: dict[Owner, int] = {}
-        self._turns = asyncio.Semaphore(limits.readers)
-        self._own_turns: WeakValueDictionary[Owner, asyncio.Semaphore] = WeakValueDictionary()
+        self._turns = Turns(limits.readers, KEY_SHARE)
 
-    @asynccontextmanager
-    async def turn(self, owner: Owner) -> AsyncIterator[None]:
-        """Wait for a turn to have a file read: a few are at a time, and a key has half of them."""
-        own = self._own_turns.get(owner)
-        if own is None:
-            share = 1.0 if owner is None else KEY_SHARE
-            own = self._own_turns[owner] = asyncio.Semaphore(max(1, int(self.limits.readers * share)))
-        async with own, self._turns:
-            yield
+    def turn(self, owner: Owner) -> AbstractAsyncContextManager[None]:
+        """A turn to have a file read: a few are at a time, and a key has half of them."""
+        return self._turns.turn(owner)
 
     @contextmanager
     def opened(self, owner: Owner, what: str) -> Iterator["Spool"]:

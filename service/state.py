@@ -12,6 +12,7 @@ from service.resources import Resources
 from service.settings import Settings
 from service.spool import Spools
 from service.supervision import Supervisor
+from service.turns import Turns
 
 if TYPE_CHECKING:  # the rooms that all subjects share know subjects by their types alone
     from service.access.key_usage import KeyUsageCounts
@@ -44,5 +45,6 @@ class State:
     probe: Probe
     spools: Spools
     streams: Places
+    body_turns: Turns
     background: Supervisor
     reads: "Reads | None" = None

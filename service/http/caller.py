@@ -16,6 +16,7 @@ from db.limits import TimeLimits
 from db.pool import OPERATOR, Origin, Pool, ServerKind, Transaction, transaction
 from db.retries import with_retries
 from db.standbys import Standby
+from service.http.bodies import beside_loop
 from service.http.deadlines import STREAMING, kind_of, limits_of
 from service.http.idempotency import IdempotencyKey
 from service.http.query import check_query
@@ -313,7 +314,7 @@ async def get_caller(
         request.state.presence.disarm()
     else:
         if request.state.body.declared > NO_FEWER * state.settings.limits.words:
-            check_words(await request.body(), state.settings.limits.words)
+            await beside_loop(request, check_words, await request.body(), state.settings.limits.words)
         request.state.presence.arm(within.deadline)
     origin = Origin(
         action=action,

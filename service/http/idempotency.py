@@ -1,5 +1,6 @@
 """Idempotency keys: the first reply to a request is kept, and answers every repetition of it."""
 
+import asyncio
 import hashlib
 from typing import Any
 
@@ -8,6 +9,7 @@ from fastapi.responses import Response
 
 from db import idempotency
 from db.pool import Transaction
+from service.http.bodies import SMALL
 from service.http.replies import dumps, replay
 
 
@@ -28,7 +30,8 @@ class IdempotencyKey:
             return
         request = self._request
         digest = hashlib.sha256(f"{request.method} {request.url.path}?{request.url.query}\n".encode())
-        digest.update(await request.body())
+        body = await request.body()
+        await asyncio.to_thread(digest.update, body) if len(body) > SMALL else digest.update(body)
         self._digest = digest.digest()
 
     async def find(self, tx: Transaction) -> Response | None:

@@ -117,6 +117,21 @@ def field_errors(errors: Sequence[Any]) -> list[FieldError]:
     return list(found.values())
 
 
+def refusal_of(error: ValidationError) -> Invalid:
+    """What is wrong with a model. Of more fields than anybody reads, how many they are: to tell them takes longer than that."""
+    if error.error_count() > MOST_ERRORS:
+        return Invalid(f"{error.error_count():,} fields are wrong")
+    return refusal([{**each, "loc": ("body", *each["loc"])} for each in error.errors(include_url=False, include_input=False)])
+
+
+def refusal(wrong: Sequence[Any]) -> Invalid:
+    """What is wrong with a request: the first three fields in words, a hundred by name, and how many more there are."""
+    errors = field_errors(wrong)
+    count = len(errors) + max(0, len(wrong) - MOST_ERRORS)
+    detail = "; ".join(f"{e.field}: {e.message}" for e in errors[:3])
+    return Invalid(f"{detail}; {count:,} fields are wrong" if count > MOST_FIELDS else detail, errors[:MOST_FIELDS])
+
+
 def said_of(error: ValidationError) -> str:
     """What is wrong with an item, in one line: the first three fields. Of more fields than anybody reads, how many they are."""
     if error.error_count() > MOST_FIELDS:
@@ -169,9 +184,7 @@ def _invalid(request: Request, error: Exception) -> Response:
             return _not_allowed(request, methods)
     if isinstance(error.body, bytes):  # the framework reads no body as JSON whose type says something else
         return respond(Unsupported("send application/json"), request)
-    errors = field_errors(error.errors())
-    detail = "; ".join(f"{e.field}: {e.message}" for e in errors[:3])
-    return respond(Invalid(detail, errors[:100]), request)
+    return respond(refusal(error.errors()), request)
 
 
 def _http(request: Request, error: Exception) -> Response:

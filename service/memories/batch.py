@@ -1,6 +1,8 @@
 """Bulk writes: reading JSON or NDJSON, checking each item, and giving each its own result where that was asked."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from io import BytesIO
 from typing import Any
 
 import psycopg
@@ -12,8 +14,8 @@ from db.pool import Transaction
 from loci.models.fields import MAX_BATCH
 from loci.models.memories import MemoryBatch, MemoryInput
 from service.batches import named, write_all
-from service.exact_json import read_exactly
-from service.http.problems import field_errors, problem_of
+from service.http.json_parts import read_in_parts
+from service.http.problems import MOST_ERRORS, problem_of, refusal_of
 
 Outcome = dict[str, Any]
 
@@ -22,29 +24,47 @@ def _invalid(name: str, message: str) -> Invalid:
     return Invalid(f"{name}: {message}", [FieldError(name, message)])
 
 
-def read_batch(content_type: str | None, body: bytes, atomic: bool | None) -> tuple[list[Any], bool]:
-    """The items of a request, unchecked, and whether they are all or nothing. Raises Invalid or Unsupported."""
+Checked = list[MemoryInput | LociError]
+
+
+def read_batch(content_type: str | None, body: bytes, atomic: bool | None) -> tuple[Checked, bool]:
+    """The items of a request, each checked, and whether they are all or nothing. Raises Invalid, TooLarge, Unsupported."""
     media = (content_type or "").partition(";")[0].strip().lower()
     if media in {"application/x-ndjson", "application/jsonl", "application/ndjson"}:
-        lines = [line for line in body.splitlines() if line.strip()]
+        lines = [line for line in BytesIO(body) if line.strip()]
         if not 0 < len(lines) <= MAX_BATCH:
             raise _invalid("body", f"must hold 1 to {MAX_BATCH:,} lines; it has {len(lines):,}")
-        return [_line(line) for line in lines], bool(atomic)
+        return check_each(_line(line) for line in lines), bool(atomic)
     if media != "application/json" and not media.endswith("+json"):
         raise Unsupported("send application/json or application/x-ndjson")
     try:
-        batch = MemoryBatch.model_validate_json(body)
+        batch = MemoryBatch.model_validate(read_in_parts(body))
     except ValidationError as error:
-        errors = field_errors([{**e, "loc": e["loc"] or ("body",)} for e in error.errors()])
-        raise Invalid("; ".join(f"{e.field}: {e.message}" for e in errors[:3]), errors) from None
-    return batch.items, batch.atomic if atomic is None else atomic
+        raise refusal_of(error) from None
+    except ValueError as error:
+        raise _invalid("body", f"is not JSON: {error}") from None
+    return check_each(batch.items), batch.atomic if atomic is None else atomic
 
 
 def _line(line: bytes) -> Any:
     try:
-        return read_exactly(line)
+        return read_in_parts(line, part=True)
+    except LociError as error:
+        return replace(error, errors=[FieldError("line", error.detail)])
     except ValueError as error:
         return _invalid("line", f"is not JSON: {error}")
+
+
+def check_each(items: Iterable[Any]) -> Checked:
+    """Each item checked, or what is wrong with it. Fields are named of as many items as anybody reads."""
+    checked, named_fields = Checked(), 0
+    for item in items:
+        each = check(item)
+        if isinstance(each, LociError):
+            named_fields += len(each.errors)
+            each = each if named_fields <= MOST_ERRORS else replace(each, errors=[])
+        checked.append(each)
+    return checked
 
 
 def check(item: Any) -> MemoryInput | LociError:
@@ -54,13 +74,11 @@ def check(item: Any) -> MemoryInput | LociError:
     try:
         return MemoryInput.model_validate(item)
     except ValidationError as error:
-        errors = field_errors(error.errors())
-        return Invalid("; ".join(f"{e.field}: {e.message}" for e in errors[:3]), errors)
+        return refusal_of(error)
 
 
-async def write_each(tx: Transaction, items: list[Any], *, atomic: bool) -> dict[str, Any]:
+async def write_each(tx: Transaction, checked: Checked, *, atomic: bool) -> dict[str, Any]:
     """Write a batch; `{items: [{id, duplicate, …} or {problem}]}`, in order. Atomic: raises the first problems instead."""
-    checked = [check(item) for item in items]
     if atomic:
         return {"items": await write_all(tx, _all_right(checked), lambda part: _write(tx, part))}
     results: list[Outcome | LociError] = [c if isinstance(c, LociError) else {} for c in checked]
@@ -68,7 +86,7 @@ async def write_each(tx: Transaction, items: list[Any], *, atomic: bool) -> dict
     return {"items": [{"problem": problem_of(r)} if isinstance(r, LociError) else r for r in results]}
 
 
-def _all_right(checked: list[MemoryInput | LociError]) -> list[Outcome]:
+def _all_right(checked: Checked) -> list[Outcome]:
     """What the items state. Raises Invalid, with what is wrong in each, where any is."""
     wrong = [named(i, c) for i, c in enumerate(checked) if isinstance(c, LociError)]
     if wrong:

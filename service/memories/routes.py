@@ -29,6 +29,7 @@ from loci.models.memories import (
     Versions,
 )
 from loci.models.retain import Settled, SettleInput, UnsettledPage
+from service.http.bodies import beside_loop
 from service.http.caller import CallerDependency
 from service.http.parameters import AsOf, Cursor, KnownAt, Limit, MemoryId, json_object
 from service.http.replies import reply
@@ -82,7 +83,8 @@ async def write_batch(
     atomic: Annotated[bool | None, Query(description="True: all or nothing. False: each item gets its own result")] = None,
 ) -> Response:
     """Write up to 10,000 memories, as JSON or NDJSON. Atomic: all or nothing; otherwise each item has its own result."""
-    items, all_or_nothing = read_batch(request.headers.get("content-type"), await request.body(), atomic)
+    body = await request.body()
+    items, all_or_nothing = await beside_loop(request, read_batch, request.headers.get("content-type"), body, atomic)
     return await caller.write(lambda tx: write_each(tx, items, atomic=all_or_nothing))
 
 

@@ -177,7 +177,7 @@ def test_a_body_of_another_content_type_is_refused(place: Api, path: str, conten
 BATCHES: list[tuple[Any, str, str]] = [
     ({}, "items", "required"),
     ({"items": []}, "items", "1 item"),
-    ({"items": "x"}, "items", "array"),
+    ({"items": "x"}, "items", "list"),
     ({"items": [{"content": "x"}] * 10_001}, "items", "10000"),
     ({"items": [{"content": "x"}], "colour": 1}, "colour", "extra"),
     ({"items": [{"content": "x"}], "atomic": "perhaps"}, "atomic", "boolean"),

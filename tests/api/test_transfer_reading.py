@@ -5,17 +5,16 @@ import gzip
 import json
 import os
 import sys
-import threading
-import time
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
 
 import httpx
 import pytest
 
+from tests.holding import watched
 from tests.services import Api, Service, eventually, new_api, ok, problem, serve
 
 HELD = 0.05  # seconds of a processor that the event loop may be kept from others
@@ -41,29 +40,6 @@ def api(reading: Service) -> Iterator[Api]:
     """Its client."""
     with new_api(reading) as made:
         yield made
-
-
-@contextmanager
-def watched(loop: asyncio.AbstractEventLoop) -> Iterator[list[float]]:
-    """How much processor time the thread of a loop took between two looks of the loop at what waits; the most of it at the end.
-
-    Not how long that was: on a busy machine the thread waits for the processor, which no code of ours can help.
-    """
-    most, ended = [0.0], threading.Event()
-
-    async def look() -> None:
-        before = time.thread_time()
-        while not ended.is_set():
-            await asyncio.sleep(0.001)
-            now = time.thread_time()
-            most[0], before = max(most[0], now - before), now
-
-    looking = asyncio.run_coroutine_threadsafe(look(), loop)
-    try:
-        yield most
-    finally:
-        ended.set()
-        looking.result(60)
 
 
 def children() -> set[int]:
@@ -109,7 +85,7 @@ def test_no_import_keeps_the_service_from_others(api: Api, body: str) -> None:
         reply = api.client.post(f"/namespaces/{api.namespace}/import", params={"format": name}, content=data)
     assert reply.status_code in (200, 422), reply.text
     assert len(reply.content) < MIB
-    assert most[0] < HELD
+    assert most.processor < HELD
 
 
 def test_of_wrong_lines_the_first_thousand_are_named_and_all_are_counted(api: Api) -> None:

@@ -4,8 +4,9 @@ import json
 import re
 from collections.abc import Callable
 from datetime import UTC, date, datetime
+from itertools import chain
 from typing import Annotated, Any, Literal, TypeVar, cast
-from unicodedata import normalize
+from unicodedata import combining, normalize
 from uuid import UUID
 
 from pydantic import (
@@ -16,13 +17,17 @@ from pydantic import (
     Field,
     JsonValue,
     Strict,
+    model_validator,
 )
 from pydantic.config import JsonDict
 
 MIB = 1024 * 1024
 MAX_BATCH = 10_000
 MAX_DEPTH = 64
-NUMBER = re.compile(r"\s*[-+]?(?=\.?\d)[\d_]*\.?\d*\s*")
+NUMBER = re.compile(r"\s*+[-+]?(?=\.?\d)[\d_]*+\.?\d*+\s*+")
+MOST_FIELDS = 250  # of an object that are looked at one by one
+SIGNS = re.compile(r"[^\w\s\x00-\x7f]{30,}")  # more marks in a row than any script has (UAX 15, stream-safe text), or other signs
+SOME_SIGNS = 30  # that are put in order by comparing neighbours
 LARGEST, SMALLEST = 65504.0, 1e-30  # what a half and a single precision vector hold
 
 
@@ -60,15 +65,39 @@ def _storable_vector(vector: list[float]) -> list[float]:
     return [0.0 if abs(number) < SMALLEST else number for number in vector]
 
 
-def _storable(text: str) -> str:
-    """The text in composed form (NFC), by which texts are compared: a name is one, whichever keyboard or disk it comes from."""
+def composed(text: str) -> str:
+    """The text in composed form (NFC), in time that grows with its length, where `normalize` takes the square of marks in a row."""
+    return text if text.isascii() else normalize("NFC", SIGNS.sub(_in_order, text))
+
+
+def _in_order(signs: re.Match[str]) -> str:
+    """Signs decomposed, those that stand upon the same letter in their canonical order: by class, and then as they came."""
+    made, upon = list[str](), dict[int, list[str]]()
+    for at in range(0, len(signs[0]), SOME_SIGNS):
+        for sign in normalize("NFD", signs[0][at : at + SOME_SIGNS]):
+            kind = combining(sign)
+            if not kind:
+                made += chain.from_iterable(upon[each] for each in sorted(upon))
+                upon.clear()
+            (upon.setdefault(kind, []) if kind else made).append(sign)
+    return "".join(chain(made, *(upon[each] for each in sorted(upon))))
+
+
+def _check_storable(text: str) -> None:
     if "\x00" in text:
         raise ValueError("must not contain NUL characters")
     try:
-        text.encode()
+        size = len(text.encode())
     except UnicodeEncodeError:
         raise ValueError("must be valid Unicode: it holds a lone surrogate") from None
-    return normalize("NFC", text)
+    if size > MIB:
+        raise ValueError(f"must be at most 1 MiB (1,048,576 bytes) of UTF-8; it has {size:,}")
+
+
+def _storable(text: str) -> str:
+    """The text in composed form, by which texts are compared: a name is one, whichever keyboard or disk it comes from."""
+    _check_storable(text)
+    return composed(text)
 
 
 def _not_blank(text: str) -> str:
@@ -94,12 +123,12 @@ def _storable_json(value: Any, depth: int = 0) -> Any:
     if depth > MAX_DEPTH:
         raise ValueError(f"must not be nested deeper than {MAX_DEPTH} levels")
     if isinstance(value, str):
-        _storable(value)
+        _check_storable(value)
     elif isinstance(value, float) and (value != value or value in {float("inf"), float("-inf")}):  # noqa: PLR0124 (NaN)
         raise ValueError("must not contain NaN or infinities")
     elif isinstance(value, dict):
         for key, item in value.items():
-            _storable(key)
+            _check_storable(key)
             _storable_json(item, depth + 1)
     elif isinstance(value, list):
         for item in value:
@@ -135,6 +164,7 @@ User = Annotated[
         "to, else nobody in particular"
     ),
 ]
+LONGEST_TYPE = 255  # characters that are brought into another form; what is longer is no type
 WORD_BEGINS = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[\s_-]+")
 
 
@@ -174,7 +204,7 @@ EntityType = Annotated[
         description="Such as person, project, tool; kept in small letters, with _ between words",
         json_schema_extra={"pattern": r"^[A-Za-z0-9][A-Za-z0-9 _-]{0,63}$"},
     ),
-    BeforeValidator(lambda kind: canonical_type(kind) if isinstance(kind, str) else kind),
+    BeforeValidator(lambda kind: canonical_type(kind) if isinstance(kind, str) and len(kind) <= LONGEST_TYPE else kind),
 ]
 EdgeType = Annotated[
     str, Field(min_length=1, max_length=128, json_schema_extra=SOMETHING), AfterValidator(_storable), AfterValidator(_not_blank)
@@ -245,6 +275,14 @@ class Model(BaseModel):
     """A request body: unknown fields are errors."""
 
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _check_size(cls, stated: object) -> object:
+        """Refuse an object of many fields at once, and not one field after the other."""
+        if isinstance(stated, dict) and len(stated) > MOST_FIELDS:
+            raise ValueError(f"has {len(stated):,} fields, and {len(cls.model_fields)} are known")
+        return stated
 
     def stated(self) -> dict[str, Any]:
         """What the request states, JSON-ready, without absent fields."""

@@ -1,0 +1,75 @@
+"""Bodies that are large, or hold much, are read and checked beside the event loop: by a thread, one at a time, each caller in turn.
+
+The thread shares the interpreter with the loop, and is asked to let go of it after five milliseconds; so no step of it may be one
+call that takes long. service/http/json_parts.py parses so, and each model of a body calls Python (`Model` in loci.models.fields).
+"""
+
+import asyncio
+import json
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+from fastapi import Request
+from fastapi.responses import Response
+from fastapi.routing import APIRoute
+from pydantic import BaseModel, ValidationError
+
+from db.cancellation import finished
+from service.http.json_parts import read_in_parts
+from service.http.problems import refusal_of
+
+T = TypeVar("T")
+SMALL = 64 * 1024  # bytes of a body
+FEW = 2000  # marks that part values from each other
+
+
+def is_small(body: bytes) -> bool:
+    """Whether the loop may read a body itself."""
+    return len(body) <= SMALL and sum(body.count(mark) for mark in b",[{") <= FEW
+
+
+async def beside_loop(request: Request, work: Callable[..., T], *stated: Any) -> T:
+    """Return what work does in a thread, when it is this caller's turn. It comes to its end whoever leaves."""
+    owner = getattr(request.state, "owner", None) or (request.client or (None,))[0]
+    async with request.app.state.loci.body_turns.turn(owner):
+        return await finished(asyncio.to_thread(work, *stated))
+
+
+class BodyRequest(Request):
+    """A request whose body is one of a model."""
+
+    model: type[BaseModel] | None = None
+
+    async def json(self) -> Any:
+        """What the body says; of a large one, the model itself. Raises JSONDecodeError, UnicodeDecodeError, Invalid, TooLarge."""
+        if not hasattr(self, "_json"):
+            body = await self.body()
+            self._json = json.loads(body) if is_small(body) else await beside_loop(self, read_model, body, self.model)
+        return self._json
+
+
+class BodyRoute(APIRoute):
+    """A route that reads its body so."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """The framework's handler, over such a request."""
+        handle = super().get_route_handler()
+        model = self.body_field.field_info.annotation if self.body_field else None
+
+        async def handle_body(request: Request) -> Response:
+            reading = BodyRequest(request.scope, request.receive)
+            reading.model = model if isinstance(model, type) and issubclass(model, BaseModel) else None
+            return await handle(reading)
+
+        return handle_body
+
+
+def read_model(body: bytes, model: type[BaseModel] | None) -> Any:
+    """What a body says, as a model where there is one."""
+    value = read_in_parts(body)
+    if model is None:
+        return value
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        raise refusal_of(error) from None

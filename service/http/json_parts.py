@@ -1,0 +1,175 @@
+"""JSON of a body in parts: no call of a parser takes long, so that a thread which reads it lets others go on in between.
+
+A parser written in C holds the interpreter until it is done, wherever it runs: a body of 4 MiB that is all brackets takes seconds.
+Here such a parser reads lists and objects that hold no others, and each of these is short; what holds them is walked.
+
+A part of a body is what one of its fields says, or an element of it where that is a list: a memory of a batch, a turn, a filter.
+"""
+
+import re
+from collections.abc import Callable
+from json import JSONDecodeError, JSONDecoder
+from typing import Any, NoReturn
+
+from db.errors import FieldError, Invalid, LociError, TooLarge
+
+MOST_VALUES = 250_000  # of a body; a list that holds none but plain values is one
+MOST_IN_A_PART = 12_000  # values, as in a row of an import
+DEEPEST = 200  # levels of lists and objects
+LONGEST_TEXT = 6 * 1024 * 1024 + 2  # characters of 1 MiB of text as JSON may spell it
+LONGEST_PLAIN = 5000  # characters of a number
+STEP = 64 * 1024  # characters that one call looks at
+WINDOW, LIST_WINDOW = STEP // 2, 2 * STEP  # of a shallow value, and of a list of plain ones
+SPACE = re.compile(r"[ \t\n\r]*+")
+INSIDE = re.compile(r'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)  # of a text
+BETWEEN = rf'[^\[\]{{}}"]*+(?:"{INSIDE.pattern}"[^\[\]{{}}"]*+)*+'
+FLAT = re.compile(rf"\[{BETWEEN}\]", re.DOTALL)
+SHALLOW = re.compile(rf"[\[{{]{BETWEEN}(?:[\[{{]{BETWEEN}[\]}}]{BETWEEN})*+[\]}}]", re.DOTALL)
+PLAIN = re.compile(r"[-+.\w]*+")
+BODY, FIELD = 0, 1  # levels above the parts
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number")
+
+
+scan: Callable[[str, int], tuple[Any, int]] = JSONDecoder(parse_constant=_refuse_constant).scan_once  # type: ignore[attr-defined]  # typeshed has it not
+
+
+def read_in_parts(body: bytes, *, part: bool = False) -> Any:
+    """What a body says, or a `part` of one that is a line. Raises ValueError for what is no JSON, Invalid, TooLarge."""
+    text = body.decode("utf-8-sig")
+    reader = PartReader(text, ["line"] if part else [])
+    value, end = reader.read(_skip(text, 0), FIELD + 1 if part else BODY)
+    if end != len(text) and (end := _skip(text, end)) != len(text):
+        raise JSONDecodeError("Extra data", text, end)
+    return value
+
+
+class PartReader:
+    """Walks a text, and counts the values of all of it and of the part that it is in."""
+
+    def __init__(self, text: str, place: list[str | int]) -> None:
+        self._text = text
+        self._all = self._in_part = 0
+        self._place = place
+
+    def read(self, at: int, level: int) -> tuple[Any, int]:
+        """The value that begins at a place, and where it ends."""
+        text, first = self._text, self._text[at : at + 1]
+        if first == '"':
+            self._count(1, 1)
+            return self._read_text(at)
+        if first not in ("[", "{"):
+            self._count(1, 1)
+            end = PLAIN.match(text, at, at + LONGEST_PLAIN).end()  # type: ignore[union-attr]  # it matches nothing too
+            if end == at + LONGEST_PLAIN:
+                raise self._wrong(Invalid, f"holds a number of more than {LONGEST_PLAIN:,} digits")
+            return self._scan(at)
+        if level > FIELD and SHALLOW.match(text, at, at + WINDOW):
+            value, end = self._scan(at)
+            self._count(*count_values(value))
+            return value, end
+        if level > BODY and first == "[" and FLAT.match(text, at, at + LIST_WINDOW):
+            value, end = self._scan(at)
+            self._count(1, 1 + len(value))
+            return value, end
+        if level >= DEEPEST:
+            raise self._wrong(Invalid, f"is nested more than {DEEPEST} levels deep")
+        self._count(1, 1)
+        return self._read_list(at, level) if first == "[" else self._read_object(at, level)
+
+    def _read_list(self, at: int, level: int) -> tuple[list[Any], int]:
+        text, values = self._text, list[Any]()
+        at = _skip(text, at + 1)
+        if text[at : at + 1] == "]":
+            return values, at + 1
+        while True:
+            if level <= FIELD:
+                self._enter(level, len(values))
+            value, at = self.read(at, level + 1)
+            values.append(value)
+            at = _skip(text, at)
+            if text[at : at + 1] == "]":
+                return values, at + 1
+            if text[at : at + 1] != ",":
+                raise JSONDecodeError("Expecting ',' delimiter", text, at)
+            at = _skip(text, at + 1)
+
+    def _read_object(self, at: int, level: int) -> tuple[dict[str, Any], int]:
+        text, values = self._text, dict[str, Any]()
+        at = _skip(text, at + 1)
+        if text[at : at + 1] == "}":
+            return values, at + 1
+        while True:
+            if text[at : at + 1] != '"':
+                raise JSONDecodeError("Expecting property name enclosed in double quotes", text, at)
+            name, at = self._read_text(at)
+            at = _skip(text, at)
+            if text[at : at + 1] != ":":
+                raise JSONDecodeError("Expecting ':' delimiter", text, at)
+            if len(values) > MOST_IN_A_PART:
+                self._place[level:] = []
+                raise self._wrong(TooLarge, f"holds an object of more than {MOST_IN_A_PART:,} fields")
+            if level == BODY:
+                self._enter(level, name)
+            values[name], at = self.read(_skip(text, at + 1), level + 1)
+            at = _skip(text, at)
+            if text[at : at + 1] == "}":
+                return values, at + 1
+            if text[at : at + 1] != ",":
+                raise JSONDecodeError("Expecting ',' delimiter", text, at)
+            at = _skip(text, at + 1)
+
+    def _read_text(self, at: int) -> tuple[str, int]:
+        end, longest = at + 1, at + LONGEST_TEXT
+        while (step := INSIDE.match(self._text, end, end + STEP).end()) > end:  # type: ignore[union-attr]  # it matches nothing too
+            if step > longest:
+                raise self._wrong(TooLarge, "holds a text of more than 1 MiB")
+            end = step
+        return self._scan(at)
+
+    def _scan(self, at: int) -> tuple[Any, int]:
+        try:
+            return scan(self._text, at)
+        except StopIteration as error:
+            raise JSONDecodeError("Expecting value", self._text, error.value) from None
+
+    def _enter(self, level: int, part: str | int) -> None:
+        """A part begins."""
+        self._place[level:] = [part]
+        self._in_part = 0
+
+    def _count(self, of_all: int, of_part: int) -> None:
+        self._all += of_all
+        self._in_part += of_part
+        if self._all > MOST_VALUES:
+            raise TooLarge(f"the body {_too_many(MOST_VALUES)}", hint="Send fewer items at a time.")
+        if self._in_part > MOST_IN_A_PART:
+            raise self._wrong(TooLarge, _too_many(MOST_IN_A_PART))
+
+    def _wrong(self, kind: type[LociError], said: str) -> LociError:
+        shown = [f"[{part}]" if isinstance(part, int) else f".{part[:100]}" for part in self._place]
+        place = "".join(shown).removeprefix(".") or "the body"
+        return kind(f"{place} {said}", [FieldError(place.removeprefix("the "), said)])
+
+
+def _too_many(most: int) -> str:
+    return f"holds more than {most:,} values (texts, numbers, lists, objects)"
+
+
+def count_values(value: Any) -> tuple[int, int]:
+    """How many values a shallow list or object is: where a list without any is one, and each for itself."""
+    of_all = of_part = 1
+    for each in value.values() if isinstance(value, dict) else value:
+        inner = len(each) if isinstance(each, (dict, list)) else 0
+        of_part += 1 + inner
+        of_all += 1 + inner * isinstance(each, dict)
+    return of_all, of_part
+
+
+def _skip(text: str, at: int) -> int:
+    """Where the blanks end that begin at a place."""
+    while (step := SPACE.match(text, at, at + STEP).end()) > at:  # type: ignore[union-attr]  # it matches nothing too
+        at = step
+    return at
