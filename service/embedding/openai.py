@@ -1,14 +1,20 @@
 """Any OpenAI-compatible `/v1/embeddings`: batched, retried with back-off, given up quickly when it is dead."""
 
+import asyncio
+
 import httpx
 import numpy as np
 
+from db.errors import LociError
 from service.embedding.provider import EmbeddingError, RejectedText, Vectors, normalised
 from service.endpoints import RetryPolicy, TemporaryFailure, client_for, retry_after
+from service.json_parts import read_in_parts
 from service.settings import EmbeddingSettings
 
 ATTEMPTS = 4
 LONGEST = 30.0  # seconds between two of them, whatever the endpoint asks for
+BESIDE = 64 * 1024  # bytes of a reply for what is no number
+OF_A_NUMBER, MOST_DIMENSIONS = 32, 4000
 REFUSALS = {400, 413, 422}  # of the texts; any other error (a wrong key, a busy server) may pass
 
 
@@ -55,15 +61,16 @@ class OpenAIProvider:
             body["dimensions"] = self._settings.dimensions
         seconds = timeout or self._settings.timeout
         try:
-            reply = await self._client.post(self._url, json=body, timeout=seconds)
+            async with asyncio.timeout(seconds), self._client.stream("POST", self._url, json=body, timeout=seconds) as reply:
+                said = await _read(reply, BESIDE + len(texts) * (self._dimensions or MOST_DIMENSIONS) * OF_A_NUMBER)
             if reply.status_code in REFUSALS:
-                raise RejectedText(f"the embedding endpoint answered {reply.status_code}: {reply.text[:200]}")
+                raise RejectedText(f"the embedding endpoint answered {reply.status_code}: {said[:200].decode(errors='replace')}")
             if reply.is_success:
-                return _vectors(reply, len(texts), self._dimensions)
-        except httpx.TimeoutException:
-            raise TemporaryFailure(f"the embedding endpoint sent nothing for {seconds:g} s") from None
-        except (httpx.HTTPError, ValueError, KeyError, TypeError) as error:
-            raise TemporaryFailure(f"the embedding endpoint failed: {error.__class__.__name__}: {error}") from None
+                return await asyncio.to_thread(_vectors, said, len(texts), self._dimensions)
+        except (httpx.TimeoutException, TimeoutError):
+            raise TemporaryFailure(f"the embedding endpoint sent no answer within {seconds:g} s") from None
+        except (httpx.HTTPError, LociError, ValueError, KeyError, TypeError) as error:
+            raise TemporaryFailure(f"the embedding endpoint failed: {error.__class__.__name__}: {str(error)[:200]}") from None
         raise TemporaryFailure(f"the embedding endpoint answered {reply.status_code}", wait=retry_after(reply))
 
     async def close(self) -> None:
@@ -71,9 +78,19 @@ class OpenAIProvider:
         await self._client.aclose()
 
 
-def _vectors(reply: httpx.Response, count: int, dimensions: int | None) -> Vectors:
-    """The vectors of a reply in the order of the request. Raises ValueError for a reply that does not hold them."""
-    data = sorted(reply.json()["data"], key=lambda item: item["index"])
+async def _read(reply: httpx.Response, most: int) -> bytes:
+    """What a reply says. Raises ValueError for one of more bytes."""
+    said = bytearray()
+    async for part in reply.aiter_bytes():
+        said += part
+        if len(said) > most:
+            raise ValueError(f"the reply has more than {most:,} bytes")
+    return bytes(said)
+
+
+def _vectors(said: bytes, count: int, dimensions: int | None) -> Vectors:
+    """The vectors of a reply in the order of the request. Raises LociError or ValueError for a reply that does not hold them."""
+    data = sorted(read_in_parts(said)["data"], key=lambda item: item["index"])
     vectors = np.array([item["embedding"] for item in data], dtype=np.float32)
     if vectors.ndim != 2 or len(vectors) != count or not np.isfinite(vectors).all():  # noqa: PLR2004 (a matrix)
         raise ValueError(f"{count} vectors were asked for, and the reply holds {vectors.shape}")

@@ -1,7 +1,7 @@
 """Bodies that are large, or hold much, are read and checked beside the event loop: by a thread, one at a time, each caller in turn.
 
 The thread shares the interpreter with the loop, and is asked to let go of it after five milliseconds; so no step of it may be one
-call that takes long. service/http/json_parts.py parses so, and each model of a body calls Python (`Model` in loci.models.fields).
+call that takes long. service/json_parts.py parses so, and each model of a body calls Python (`Model` in loci.models.fields).
 """
 
 import asyncio
@@ -15,8 +15,8 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel, ValidationError
 
 from db.cancellation import finished
-from service.http.json_parts import read_in_parts
 from service.http.problems import refusal_of
+from service.json_parts import read_in_parts
 
 T = TypeVar("T")
 SMALL = 64 * 1024  # bytes of a body

@@ -14,8 +14,8 @@ from db.pool import Transaction
 from loci.models.fields import MAX_BATCH
 from loci.models.memories import MemoryBatch, MemoryInput
 from service.batches import named, write_all
-from service.http.json_parts import read_in_parts
 from service.http.problems import MOST_ERRORS, problem_of, refusal_of
+from service.json_parts import read_in_parts
 
 Outcome = dict[str, Any]
 

@@ -9,7 +9,7 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from service.http.json_parts import DEEPEST, MOST_IN_A_PART, MOST_VALUES
+from service.json_parts import DEEPEST, MOST_IN_A_PART, MOST_VALUES
 from service.http.paths import operations
 from tests.holding import floor, watched
 from tests.services import Api, Service, new_api, ok, problem, serve
