@@ -1,4 +1,4 @@
-"""How long the event loop of a service is kept from others, by its own processor time and by the clock."""
+"""How long the event loop of a service is kept from others, in time of a processor: on a busy machine a clock tells of others."""
 
 import asyncio
 import threading
@@ -12,12 +12,12 @@ from dataclasses import dataclass
 class Hold:
     """The longest of each, in seconds, between two looks of the loop at what waits.
 
-    `processor`: of the thread of the loop, however busy the machine is. `clock`: with all waits for the interpreter, and for a
-    processor.
+    `thread`: what the thread of the loop took. `process`: what all threads of the process took, as one that holds the interpreter
+    while the loop waits for it.
     """
 
-    processor: float = 0.0
-    clock: float = 0.0
+    thread: float = 0.0
+    process: float = 0.0
 
 
 @contextmanager
@@ -26,13 +26,13 @@ def watched(loop: asyncio.AbstractEventLoop) -> Iterator[Hold]:
     most, ended = Hold(), threading.Event()
 
     async def look() -> None:
-        processor, clock = time.thread_time(), time.perf_counter()
+        thread, process = time.thread_time(), time.process_time()
         while not ended.is_set():
             await asyncio.sleep(0.001)
-            before = processor, clock
-            processor, clock = time.thread_time(), time.perf_counter()
-            most.processor = max(most.processor, processor - before[0])
-            most.clock = max(most.clock, clock - before[1])
+            before = thread, process
+            thread, process = time.thread_time(), time.process_time()
+            most.thread = max(most.thread, thread - before[0])
+            most.process = max(most.process, process - before[1])
 
     looking = asyncio.run_coroutine_threadsafe(look(), loop)
     try:
@@ -40,20 +40,3 @@ def watched(loop: asyncio.AbstractEventLoop) -> Iterator[Hold]:
     finally:
         ended.set()
         looking.result(60)
-
-
-def floor(loop: asyncio.AbstractEventLoop) -> float:
-    """The longest by the clock while a thread of this process counts and does nothing else: no work beside a loop is kinder."""
-    ended = threading.Event()
-
-    def count() -> None:
-        while not ended.is_set():
-            sum(range(100))
-
-    thread = threading.Thread(target=count)
-    with watched(loop) as most:
-        thread.start()
-        time.sleep(0.5)
-        ended.set()
-        thread.join()
-    return most.clock

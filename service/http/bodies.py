@@ -15,6 +15,7 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel, ValidationError
 
 from db.cancellation import finished
+from db.errors import FieldError, Invalid
 from service.http.problems import refusal_of
 from service.json_parts import read_in_parts
 
@@ -73,3 +74,11 @@ def read_model(body: bytes, model: type[BaseModel] | None) -> Any:
         return model.model_validate(value)
     except ValidationError as error:
         raise refusal_of(error) from None
+
+
+def check_parts(body: bytes) -> None:
+    """Check a body that another parser will read: it is JSON, and holds no more than may be. Raises Invalid, TooLarge."""
+    try:
+        read_in_parts(body)
+    except ValueError as error:
+        raise Invalid(f"the body is not JSON: {error}", [FieldError("body", "is not JSON")]) from None

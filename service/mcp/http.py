@@ -15,6 +15,7 @@ from fastapi import FastAPI, Request
 from starlette.exceptions import HTTPException
 from starlette.routing import Route
 
+from service.http.bodies import beside_loop, check_parts, is_small
 from service.http.caller import get_caller
 from service.observability.logs import current_log_context
 from service.observability.metrics import TASKS_ENDED
@@ -51,8 +52,11 @@ class Endpoint:
         if request.method != "POST":
             raise HTTPException(405, "MCP is spoken by POST here; there is no stream and no session", {"Allow": "POST"})
         await self._admit(request)
+        body = await request.body()
+        if not is_small(body):
+            await beside_loop(request, check_parts, body)
         manager = await self._manager()
-        await manager.handle_request(marked(scope), _once(await request.body(), receive), send)
+        await manager.handle_request(marked(scope), _once(body, receive), send)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:

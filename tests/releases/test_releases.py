@@ -1,15 +1,24 @@
 """A version that was released is upgraded without loss, and its revisions stay as they were."""
 
+import signal
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
+import psycopg
 import pytest
+from alembic import command
+from psycopg import sql
+from sqlalchemy.engine import make_url
 
-from db.migrate import upgrade
-from tests.databases import Server
+from db.migrate import _config, head, upgrade
+from tests.catalogue import ROOT
+from tests.databases import Database, Server
 from tests.factories import OPERATOR, act_as
 from tests.releases.frozen import FIRST, QUEUE, fingerprints, frozen, moved
 from tests.releases.saved import MADE, NAMESPACE, lost, restore, rows
-from tests.services import Api, serve
+from tests.services import Api, eventually, serve
 
 RELEASED = sorted(MADE.glob("*.sql.gz"))
 FOLLOW = (  # status and end of facts, and what is derived from these: revision 0003 lets them follow memories that are over
@@ -59,3 +68,46 @@ def test_a_database_of_a_released_version_is_upgraded_without_loss(path: Path, s
             assert Api(client, NAMESPACE, service).found("Wo wohnt Alice?")[0] == "Alice wohnt in Porto"
     finally:
         server.drop(database)
+
+
+@pytest.mark.parametrize("path", RELEASED, ids=lambda path: path.name.partition(".sql")[0])
+def test_an_upgrade_that_is_killed_in_each_revision_leaves_the_one_before_and_is_gone_on_with(path: Path, server: Server) -> None:
+    server.template()
+    database = restore(server, path)
+    try:
+        before, killed = rows(database), set()
+        with database.admin() as watcher:
+            while (at := revision_of(watcher)) != head():
+                if kill_while_it_waits(database, watcher):
+                    killed.add(at := revision_of(watcher))
+                    command.upgrade(_config(database.admin_url), "+1")
+                    assert revision_of(watcher) > at
+        assert killed
+        upgrade(database.admin_url)
+        assert [row for row in lost(before, rows(database)) if not row.startswith(FOLLOW)] == []
+    finally:
+        server.drop(database)
+
+
+def revision_of(watcher: psycopg.Connection[Any]) -> str:
+    """The revision that a database is at."""
+    (found,) = watcher.execute("select version_num from public.loci_version").fetchone() or ("",)
+    return str(found)
+
+
+def kill_while_it_waits(database: Database, watcher: psycopg.Connection[Any]) -> bool:
+    """Upgrade in a process of its own while somebody reads all tables, and kill it where it waits for one; False: it did not wait."""
+    waits = "select from pg_locks where not granted and database = (select oid from pg_database where datname = current_database())"
+    others = "select from pg_stat_activity where datname = current_database() and application_name = 'killed'"
+    url = make_url(database.admin_url).update_query_dict({"application_name": "killed"}).render_as_string(hide_password=False)
+    with database.admin() as reader, reader.transaction():
+        for table in watcher.execute(
+            "select oid::regclass::text from pg_class where relnamespace = 'loci_data'::regnamespace and relkind in ('r', 'p')"
+        ).fetchall():
+            reader.execute(sql.SQL("lock table only {} in access share mode").format(sql.Identifier(*table[0].split("."))))
+        upgrading = subprocess.Popen([sys.executable, "-c", f"from db.migrate import upgrade; upgrade({url!r})"], cwd=ROOT)
+        eventually(lambda: watcher.execute(waits).rowcount > 0 or upgrading.poll() is not None)
+        upgrading.kill()
+        waited = upgrading.wait() == -signal.SIGKILL
+    eventually(lambda: watcher.execute(others).rowcount == 0)
+    return waited
