@@ -3,6 +3,7 @@
 They use what a stranger can have: an address, a key of a namespace of their own, an analyst's login, a text, an answer of a model.
 """
 
+import gzip
 import logging
 import multiprocessing
 import os
@@ -153,6 +154,35 @@ def streams(enemy: Enemy, client: httpx.Client) -> None:
 JUNK = ("{", '{"namespaces": [1e400]}', '{"type": "abort_job_requested", "job_id": 1}', "x" * 7000, "\u202e")
 
 
+BODIES = (
+    b'{"content":"a","metadata":{"m":[' + b"[]," * 300_000 + b"1]}}",
+    b"{" + b",".join(b'"%d":1' % n for n in range(200_000)) + b"}",
+    ('{"content":"e' + "\u0301\u0323" * 100_000 + '"}').encode(),
+    b'{"content":"a","valid_from":"' + b"9" * 500_000 + b'x"}',
+    b"[" * 1_000_000,
+)
+FILES = (
+    ("lines", b"\n" * 4_000_000),
+    ("lines", b"x\n" * 50_000),
+    ("basic-memory", b"---\npermalink: x\n---\n" + b"\n" * 16_000 + b"<!--" * 4000 + b"x"),
+    ("lines", gzip.compress(b" " * 30_000_000, 1)),
+    ("mem0", b"[" * 100_000),
+)
+
+
+def sender_of_bodies(enemy: Enemy, client: httpx.Client) -> None:
+    """Bodies that cost much to read, for the service and for readers of imports; its key is spelled differently each time."""
+    for number, body in enumerate(BODIES):
+        spelled = {
+            "content-type": "application/json",
+            "authorization": f"{('bearer', 'BEARER', 'Bearer ')[number % 3]} {enemy.key}",
+        }
+        enemy.note("body", client.post(("/memories", "/recall", "/memories/batch")[number % 3], content=body, headers=spelled))
+    for name, body in FILES:
+        address = f"/namespaces/{enemy.namespace}/import"
+        enemy.note("import", client.post(address, params={"format": name, "dry_run": True}, content=body))
+
+
 def analyst(enemy: Enemy, client: httpx.Client) -> None:
     """Locks, notices and statements of a login that may only read."""
     del client
@@ -162,6 +192,7 @@ def analyst(enemy: Enemy, client: httpx.Client) -> None:
                 attempt(enemy, session, "select pg_notify(%s, %s)", channel, junk)
         attempt(enemy, session, "select pg_advisory_lock(hashtextextended('loci_data.changes', 0))")
         attempt(enemy, session, "select pg_advisory_lock(n) from generate_series(1, 50) n")
+        attempt(enemy, session, "select pg_logical_emit_message(false, 'x', repeat('x', 10000000))")
         attempt(enemy, session, "begin")
         attempt(enemy, session, "lock table loci.current_memories in access exclusive mode")
         attempt(enemy, session, "select * from loci.current_memories for update")
@@ -191,6 +222,7 @@ ACTORS: dict[Callable[[Enemy, httpx.Client], None], int] = {
     half_sent: 1,
     trickle: 1,
     streams: 1,
+    sender_of_bodies: 1,
     analyst: 2,
 }
 

@@ -15,6 +15,7 @@ from fastapi import FastAPI, Request
 from starlette.exceptions import HTTPException
 from starlette.routing import Route
 
+from db.errors import TooLarge
 from service.http.bodies import beside_loop, check_parts, is_small
 from service.http.caller import get_caller
 from service.observability.logs import current_log_context
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 PATH = "/mcp"
 OTHERS = ("reference-memory", "claude-memory")  # profiles, each at a path of its own below /mcp
+LARGEST_CALL = 2 * 1024 * 1024  # bytes; the SDK reads a body at once, on the event loop
 BASE = "http://loci/api/v1/"
 
 
@@ -53,6 +55,8 @@ class Endpoint:
             raise HTTPException(405, "MCP is spoken by POST here; there is no stream and no session", {"Allow": "POST"})
         await self._admit(request)
         body = await request.body()
+        if len(body) > LARGEST_CALL:
+            raise TooLarge(f"the call of a tool is {len(body):,} bytes; at most {LARGEST_CALL:,} are taken")
         if not is_small(body):
             await beside_loop(request, check_parts, body)
         manager = await self._manager()

@@ -4,11 +4,13 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
+from unicodedata import normalize
 from uuid import uuid4
 
 import httpx
 import pytest
 
+from loci.models.fields import MOST_MARKS
 from service.http.paths import operations
 from service.json_parts import DEEPEST, MOST_IN_A_PART, MOST_VALUES
 from tests.holding import watched
@@ -19,6 +21,7 @@ TRIES = 3  # garbage of other tests may be collected in one
 MIB = 1024 * 1024
 JSON = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
 MARKS = "e" + "\u0301\u0323" * (MIB // 5)
+SOME_MARKS = ("e" + "\u0301\u0323" * (MOST_MARKS // 2)) * (MIB // (2 * MOST_MARKS + 5))
 
 # Bodies that need no knowledge of a route.
 BLIND: dict[str, Callable[[], bytes]] = {
@@ -43,6 +46,7 @@ VALUES: dict[str, Callable[[], str]] = {
     "lists in lists": lambda: "[" + "[[[1]]]," * 2800 + "1]",
     "a long text": lambda: json.dumps("a, b; " * (MIB // 8)),
     "marks in a row": lambda: json.dumps(MARKS, ensure_ascii=False),
+    "as many marks as may be": lambda: json.dumps(SOME_MARKS, ensure_ascii=False),
     "letters that compose": lambda: json.dumps("\u1100\u1161" * (MIB // 8), ensure_ascii=False),
     "objects": lambda: "[" + ",".join(['{"content":"a","name":"b","x":[1],"y":{}}'] * 2000) + "]",
 }
@@ -190,8 +194,8 @@ def test_a_large_body_that_is_no_json_is_told_as_a_small_one_is(api: Api, wrong:
     assert told(" " * 70_000 + wrong) == told(" " + wrong)
 
 
-def test_marks_in_a_row_are_composed_as_ever(api: Api) -> None:
-    from unicodedata import normalize
-
-    text = "e" + "\u0301\u0323\u0344" * 300 + " 😀" * 40
+def test_marks_in_a_row_are_composed_up_to_a_number_and_other_signs_may_be_any_number(api: Api) -> None:
+    text = "e" + "\u0301\u0323" * (MOST_MARKS // 2) + "😀" * 300 + "—" * 300
     assert ok(api.post("/memories", {"content": text}), 201)["content"] == normalize("NFC", text)
+    refused = problem(api.post("/memories", {"content": "e" + "\u0301" * (MOST_MARKS + 1)}), 422, "invalid-request")
+    assert refused["errors"] == [{"field": "content", "message": "must have at most 30 combining marks in a row"}]

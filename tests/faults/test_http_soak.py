@@ -42,7 +42,18 @@ FLOODERS = 4 if LONG else 1  # each without a pause
 TIMEOUT = "5s" if LONG else "1s"  # of an analyst's statement that would take hours
 MARK = re.compile(r"mk(\d\d)mk")
 STRANGE = re.compile(rf"mk(?!{HONEST:02})\d\dmk")  # a mark that is not the enemy's own
-ACTS = {"invite", "flood", "batch", "no key", "half sent", "trickle", "stream", "analyst"}  # what there must be to see
+ACTS = {
+    "invite",
+    "flood",
+    "batch",
+    "no key",
+    "half sent",
+    "trickle",
+    "stream",
+    "body",
+    "import",
+    "analyst",
+}  # what there must be to see
 FINE = {200, 201, 204, 207, 404, 409, 410}  # 404 and 409: honest callers also ask for what is gone, and correct each other
 
 

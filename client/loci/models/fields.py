@@ -4,9 +4,8 @@ import json
 import re
 from collections.abc import Callable
 from datetime import UTC, date, datetime
-from itertools import chain
 from typing import Annotated, Any, Literal, TypeVar, cast
-from unicodedata import combining, normalize
+from unicodedata import category, combining, normalize
 from uuid import UUID
 
 from pydantic import (
@@ -26,8 +25,10 @@ MAX_BATCH = 10_000
 MAX_DEPTH = 64
 NUMBER = re.compile(r"\s*+[-+]?(?=\.?\d)[\d_]*+\.?\d*+\s*+")
 MOST_FIELDS = 250  # of an object that are looked at one by one
-SIGNS = re.compile(r"[^\w\s\x00-\x7f]{30,}")  # more marks in a row than any script has (UAX 15, stream-safe text), or other signs
-SOME_SIGNS = 30  # that are put in order by comparing neighbours
+MOST_MARKS = 30  # in a row upon one letter, as stream-safe text has (UAX 15): composing takes the square of their number
+PIECE = 4096  # characters that are composed by one call
+SIGNS = re.compile(r"[^\w\s\x00-\x7f]++")  # among which marks are
+FIRST_JAMO, LAST_JAMO = "\u1160", "\u11ff"  # letters that are composed with those before them
 LARGEST, SMALLEST = 65504.0, 1e-30  # what a half and a single precision vector hold
 
 
@@ -65,22 +66,28 @@ def _storable_vector(vector: list[float]) -> list[float]:
     return [0.0 if abs(number) < SMALLEST else number for number in vector]
 
 
-def composed(text: str) -> str:
-    """The text in composed form (NFC), in time that grows with its length, where `normalize` takes the square of marks in a row."""
-    return text if text.isascii() else normalize("NFC", SIGNS.sub(_in_order, text))
+def _check_marks(text: str) -> None:
+    for signs in SIGNS.finditer(text):
+        row = 0
+        for sign in signs[0] if len(signs[0]) > MOST_MARKS else ():
+            row = row + 1 if combining(sign) else 0
+            if row > MOST_MARKS:
+                raise ValueError(f"must have at most {MOST_MARKS} combining marks in a row")
 
 
-def _in_order(signs: re.Match[str]) -> str:
-    """Signs decomposed, those that stand upon the same letter in their canonical order: by class, and then as they came."""
-    made, upon = list[str](), dict[int, list[str]]()
-    for at in range(0, len(signs[0]), SOME_SIGNS):
-        for sign in normalize("NFD", signs[0][at : at + SOME_SIGNS]):
-            kind = combining(sign)
-            if not kind:
-                made += chain.from_iterable(upon[each] for each in sorted(upon))
-                upon.clear()
-            (upon.setdefault(kind, []) if kind else made).append(sign)
-    return "".join(chain(made, *(upon[each] for each in sorted(upon))))
+def _composed(text: str) -> str:
+    """The text in composed form (NFC), by which texts are compared: a name is one, whichever keyboard or disk it comes from.
+
+    It is made of pieces, each of which begins with what is composed with nothing before it: no call takes long.
+    """
+    pieces, begin = list[str](), 0
+    while begin < len(text):
+        end = begin + PIECE
+        while end < len(text) and (category(text[end]).startswith("M") or FIRST_JAMO <= text[end] <= LAST_JAMO):
+            end += 1
+        pieces.append(normalize("NFC", text[begin:end]))
+        begin = end
+    return "".join(pieces)
 
 
 def _check_storable(text: str) -> None:
@@ -95,9 +102,12 @@ def _check_storable(text: str) -> None:
 
 
 def _storable(text: str) -> str:
-    """The text in composed form, by which texts are compared: a name is one, whichever keyboard or disk it comes from."""
+    """The text as it is kept."""
     _check_storable(text)
-    return composed(text)
+    if text.isascii():
+        return text
+    _check_marks(text)
+    return _composed(text)
 
 
 def _not_blank(text: str) -> str:
