@@ -1,9 +1,13 @@
 """What tools do with the graph: walk it, and change how fast it fades."""
 
+from uuid import UUID
+
 from pydantic import Field, model_validator
 
-from service.mcp.text import JsonObject, Shown, edge_line, kept, lines, written
-from service.mcp.tool import Arguments, Call, Name, Names, Tool, segment
+from service.mcp.text import JsonObject, Shown, edge_line, kept, lines, times, written
+from service.mcp.tool import Arguments, Call, Name, Names, Time, Tool, of_session, segment
+
+EDGE = ("id", "source", "type", "target", "literal", "confidence", "valid_from", "valid_to")
 
 
 class Traverse(Arguments):
@@ -13,6 +17,26 @@ class Traverse(Arguments):
     edgeTypes: Names | None = Field(None, description="Such as works_on, uses; default: all")  # noqa: N815
     maxHops: int | None = Field(None, description="Default 2")  # noqa: N815
     limit: int | None = Field(None, description="Edges at most; default 20")
+
+
+class Relate(Arguments):
+    """A relation between two things, or of one to a value."""
+
+    source: Name = Field(description="Name of whom or what it starts at, such as Alex")
+    type: Name = Field(description="Such as works_on, lives_in, member_of")
+    target: Name | None = Field(None, description="Name of whom or what it leads to")
+    literal: Name | None = Field(None, description="In place of target, a value such as 1990")
+    memory_id: UUID | None = Field(None, description="The memory that says so: the relation ends with it")
+    valid_from: Time | None = Field(None, description="Since when, if not since now")
+    valid_to: Time | None = Field(None, description="Until when, if it is over")
+    confidence: float | None = Field(None, description="How sure it is, 0 to 1")
+
+
+class Unrelate(Arguments):
+    """One relation, and when it ended."""
+
+    id: UUID = Field(description="As in [id] of a relation")
+    ended: Time | None = Field(None, description="It was true until then. Left out: it was wrong")
 
 
 class Decay(Arguments):
@@ -36,6 +60,11 @@ def _traverse(given: JsonObject, _: str | None) -> Call:
     return Call("POST", "/graph/traverse", body | {names[name]: given[name] for name in names.keys() & given.keys()})
 
 
+def _unrelate(given: JsonObject, _: str | None) -> Call:
+    path = f"/edges/{given['id']}"
+    return Call("PATCH", path, {"valid_to": given["ended"]}) if "ended" in given else Call("DELETE", path)
+
+
 def _decay(given: JsonObject, _: str | None) -> Call:
     if "decayRate" in given:
         return Call("PUT", f"/edge-types/{segment(given['edgeType'])}", {"decay_rate": given["decayRate"]})
@@ -48,6 +77,20 @@ def edges(reply: JsonObject) -> Shown:
     rows = [kept(row, ("id", "source", "type", "target", "literal", "confidence", "hop")) for row in reply["edges"]]
     text = lines(map(edge_line, reply["edges"]), "No edges: the entity is known, and nothing that still holds leads on from it.")
     return text + more, {"edges": rows, "truncated": reply["truncated"]} | kept(reply, ("reason",))
+
+
+def related(reply: JsonObject) -> Shown:
+    """What became of a relation that was stated."""
+    known = "" if reply["created"] else "Known already, and seen again. "
+    ended = "".join(f"\nEnded by it: [{edge['id']}] {written(edge['target'] or edge['literal'])}" for edge in reply["superseded"])
+    return f"{known}{edge_line(reply)}, {times(reply)}.{ended}", kept(reply, (*EDGE, "superseded"))
+
+
+def unrelated(reply: JsonObject) -> Shown:
+    """A relation that is over, or was wrong."""
+    if reply["superseded_at"] is not None:
+        return f"Was wrong, and is no longer shown: {edge_line(reply)}.", kept(reply, EDGE)
+    return f"{edge_line(reply)}, {times(reply)}.", kept(reply, EDGE)
 
 
 def decayed(reply: JsonObject) -> Shown:
@@ -72,6 +115,27 @@ TOOLS = [
         edges,
         {"start[0]": "startEntity", "start": "startEntity", "edge_types": "edgeTypes", "max_hops": "maxHops"},
         "Call recall: it names entities near the question.",
+    ),
+    Tool(
+        "relate",
+        "State a relation",
+        "adds",
+        "State how two things are connected, such as Alex works_on ProjectX; names that are new become entities. Use it beside "
+        "save_memory, whose id is the evidence.",
+        Relate,
+        lambda given, session: Call("POST", "/edges", {**given, **of_session(session)}),
+        related,
+    ),
+    Tool(
+        "unrelate",
+        "End a relation",
+        "changes",
+        "Say until when a relation was true, or that it was wrong, by its id from relate or graph_traverse.",
+        Unrelate,
+        _unrelate,
+        unrelated,
+        {"valid_to": "ended"},
+        "Call graph_traverse for the ids that there are.",
     ),
     Tool(
         "relation_decay",

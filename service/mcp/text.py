@@ -111,10 +111,10 @@ def turn_line(row: JsonObject) -> str:
 
 
 def edge_line(row: JsonObject) -> str:
-    """One edge: `Alice --works_on--> RockBot (confidence=0.90)`."""
+    """One edge: `[id] Alice --works_on--> RockBot (confidence=0.90)`."""
     source, kind = written(row["source"]), written(row["type"])
     target = row["target"] if row.get("literal") is None else json.dumps(row["literal"], ensure_ascii=False)
-    return f"{source} --{kind}--> {written(target)} (confidence={row['confidence']:.2f})"
+    return f"[{row['id']}] {source} --{kind}--> {written(target)} (confidence={row['confidence']:.2f})"
 
 
 def _elsewhere(row: JsonObject) -> str | None:

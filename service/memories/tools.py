@@ -15,6 +15,7 @@ from service.mcp.text import (
     kept,
     lines,
     may_outdate,
+    memory_line,
     moment,
     more,
     times,
@@ -44,7 +45,22 @@ class SaveMemory(Arguments):
     category: Category | None = None
     tags: Names | None = None
     about: About | None = None
+    valid_from: Time | None = Field(None, description="Since when it is true, if not since now")
+    replaces: UUID | None = Field(None, description="Id of the memory that is over because of it: it was true until then")
+    corrects: UUID | None = Field(None, description="Id of the memory that was never true")
     on_duplicate: OnDuplicate | None = Field(None, description="What an exact repetition does; default reinforce")
+
+
+class UpdateMemory(Arguments):
+    """What to change about one memory; its words change by saving a new one."""
+
+    id: UUID = Field(description="As in [id] of a result")
+    category: Category | None = None
+    tags: Names | None = None
+    about: About | None = None
+    importance: float | None = Field(None, description="How much it matters, 0 to 1")
+    valid_from: Time | None = Field(None, description="Since when it is true")
+    valid_to: Time | None = Field(None, description="Until when it was true")
 
 
 class DeleteMemory(Arguments):
@@ -77,6 +93,10 @@ def _save_memory(given: JsonObject, session: str | None) -> Call:
     return Call("POST", "/memories", {**given, "enrich": True, "compare": True, **of_session(session)})
 
 
+def _update_memory(given: JsonObject, _: str | None) -> Call:
+    return Call("PATCH", f"/memories/{given.pop('id')}", given)
+
+
 def _settle(given: JsonObject, _: str | None) -> Call:
     if not given:
         return Call("GET", "/memories/unsettled", params={"limit": OPEN_PAIRS})
@@ -103,6 +123,11 @@ def saved(reply: JsonObject) -> Shown:
     unsettled = reply.get("unsettled") or []
     text = "\n".join([f"Saved as [{reply['id']}].", *may_outdate(unsettled)]) + how_to_settle(unsettled)
     return text, facts | kept(reply, ("unsettled",))
+
+
+def updated(reply: JsonObject) -> Shown:
+    """A memory as it is now."""
+    return memory_line(reply), kept(reply, VERSION)
 
 
 def settled(reply: JsonObject) -> Shown:
@@ -169,19 +194,31 @@ TOOLS = [
         "Save a memory",
         "adds",
         "Keep one fact, preference or decision for later conversations. It is stored at once; a language model, if there is "
-        "one, puts it into good form later. An exact repetition is not stored twice. For a text with several facts, or one that "
-        "may change what is known, use retain; for notes of the next minutes, save_to_working_memory.",
+        "one, puts it into good form later. An exact repetition is not stored twice. Where something changed, name the memory that "
+        "it replaces; where one was wrong, the one that it corrects. For a text with several facts use retain; for notes of the "
+        "next minutes, save_to_working_memory.",
         SaveMemory,
         _save_memory,
         saved,
         speaker="source",
     ),
     Tool(
+        "update_memory",
+        "Update a memory",
+        "changes",
+        "Change category, tags, subject, importance or time of one memory, by its id from a search. Its words change by "
+        "save_memory with replaces or corrects.",
+        UpdateMemory,
+        _update_memory,
+        updated,
+        missing="Call search_memory for the ids that there are.",
+    ),
+    Tool(
         "delete_memory",
         "Delete a memory",
         "deletes",
         "Make one memory unfindable, by its id from a search; an operator can restore it. Use it for what is wrong or unwanted. "
-        "Where something changed, save the new state with retain instead, so that its history stays.",
+        "Where something changed, save the new state with replaces instead, so that its history stays.",
         DeleteMemory,
         lambda given, _: Call("DELETE", f"/memories/{given['id']}"),
         deleted,

@@ -56,8 +56,8 @@ comment on function loci_api.remember(text, jsonb) is
     'what a duplicate stated otherwise (ignored), and where its validity was cut short.';
 
 -- The items of a write, typed: one scan of the JSON. An item that states no valid_from and is no episode may fold into
--- an exact duplicate. Metadata of null are none, and those that are not stated are inherited. An item that corrects a
--- memory is written to its lineage. round: how many items of the same lineage stand before it, so that a round never
+-- an exact duplicate. Metadata of null are none, and those that are not stated are inherited. An item that corrects or
+-- replaces a memory is written to its lineage. round: how many items of the same lineage stand before it, so that a round never
 -- has two. Errors: 22023 with the item's position and field.
 create or replace function loci_internal.parse_memories(p_namespace_id integer, p_items jsonb)
 returns loci_internal.memory_input[]
@@ -77,9 +77,11 @@ as $$
                coalesce(i.on_duplicate, 'reinforce'), i.details
         from (
             select u.id, u.content, -- only what corrects something is looked up: without statistics that may read all
-                   coalesce(u.lineage, (select m.lineage from loci_data.memories m where u.corrects is not null
-                                        and m.namespace_id = p_namespace_id and m.id = u.corrects),
-                            u.corrects::text) as lineage,
+                   case when u.replaces is not null
+                       then loci_internal.lineage_to_replace(p_namespace_id, u.replaces, u.lineage)
+                       else coalesce(u.lineage, (select m.lineage from loci_data.memories m where u.corrects is not null
+                                                 and m.namespace_id = p_namespace_id and m.id = u.corrects),
+                                     u.corrects::text) end as lineage,
                    u.parent_id, u.valid_from, u.valid_to, loci_internal.speaker_of(u.source, u."user") as source,
                    u.session_id, u.embedding, u.corrects, u.on_duplicate, jsonb_populate_record(
                        null::loci.memory_details, case when u.item ->> 'about' is null then u.item
@@ -90,15 +92,36 @@ as $$
             from rows from (jsonb_to_recordset(p_items) as (
                      id uuid, content text, lineage text, parent_id uuid, valid_from timestamptz, valid_to timestamptz,
                      source text,
-                     session_id text, embedding real[], corrects uuid, on_duplicate text, "user" text),
+                     session_id text, embedding real[], corrects uuid, replaces uuid, on_duplicate text,
+                     "user" text),
                      jsonb_array_elements(p_items)) with ordinality
                  as u(id, content, lineage, parent_id, valid_from, valid_to, source, session_id, embedding, corrects,
-                      on_duplicate, "user", item, ordinal)) i
+                      replaces, on_duplicate, "user", item, ordinal)) i
         cross join (select loci.current_agent() as agent) c
     ) i
 $$;
 comment on function loci_internal.parse_memories(integer, jsonb) is
     'JSON array of memory items as memory_input[].';
+
+-- The lineage of the memory that an item replaces. Errors: P0002, 22023 (replaces).
+create or replace function loci_internal.lineage_to_replace(p_namespace_id integer, p_id uuid, p_stated text)
+returns text
+language plpgsql stable set search_path = ''
+as $$
+declare
+    v_lineage text;
+begin
+    select m.lineage into v_lineage from loci_data.memories m where m.namespace_id = p_namespace_id and m.id = p_id;
+    if not found then
+        raise no_data_found using message = format('memory %s does not exist', p_id), column = 'replaces';
+    elsif v_lineage <> p_stated then
+        raise invalid_parameter_value using column = 'replaces',
+            message = format('memory %s is a version of lineage %L, not of %L', p_id, v_lineage, p_stated);
+    end if;
+    return v_lineage;
+end $$;
+comment on function loci_internal.lineage_to_replace(integer, uuid, text) is
+    'The lineage of the memory that a new one replaces. Errors: P0002, 22023.';
 
 -- An item with the name of the entity that it states to be about, where it gives an id. Errors: P0002 (about).
 create or replace function loci_internal.name_subject(p_namespace_id integer, p_item jsonb) returns jsonb

@@ -17,8 +17,9 @@ from tests.services import PATIENCE, Api, Service, eventually, new_api, ok, prob
 from tests.tools import ERAS, Tools, over_http, said
 
 PARAMETERS = {
-    "save_memory": {"content!", "category", "tags", "about", "on_duplicate"},
+    "save_memory": {"content!", "category", "tags", "about", "valid_from", "replaces", "corrects", "on_duplicate"},
     "search_memory": {"query!", "category", "tags", "about", "user"},
+    "update_memory": {"id!", "category", "tags", "about", "importance", "valid_from", "valid_to"},
     "delete_memory": {"id!"},
     "settle": {"new", "old", "verdict"},
     "list_memory_categories": set(),
@@ -27,6 +28,8 @@ PARAMETERS = {
     "list_working_memory": {"namespace"},
     "search_working_memory": {"query", "category", "tags", "namespace"},
     "delete_from_working_memory": {"key!"},
+    "relate": {"source!", "type!", "target", "literal", "memory_id", "valid_from", "valid_to", "confidence"},
+    "unrelate": {"id!", "ended"},
     "graph_traverse": {"startEntity!", "edgeTypes", "maxHops", "limit"},
     "relation_decay": {"edgeType", "decayRate"},
     "retain": {"content!", "category", "tags", "source", "user", "about", "session_id", "dry_run"},
@@ -382,9 +385,8 @@ def test_graph_traverse_walks_as_rest_does(api: Api, tools: Tools) -> None:
     by_rest = ok(api.post("/graph/traverse", asked))
     walked = tools("graph_traverse", startEntity="Alice", edgeTypes=["works_on", "uses"], maxHops=2, limit=20)
     assert [(e["id"], e["hop"]) for e in walked["edges"]] == [(e["id"], e["hop"]) for e in by_rest["edges"]]
-    assert (
-        tools.text("graph_traverse", startEntity="alice", edgeTypes="works_on") == "Alice --works_on--> RockBot (confidence=0.90)"
-    )
+    line = f"[{walked['edges'][0]['id']}] Alice --works_on--> RockBot (confidence=0.90)"
+    assert tools.text("graph_traverse", startEntity="alice", edgeTypes="works_on") == line
     assert r'Alice --speaks--> "say \"hi\"" (confidence=' in tools.text("graph_traverse", startEntity="Alice")
     assert "… and more: ended by limit" in tools.text("graph_traverse", startEntity="Alice", limit=1)
 
@@ -401,6 +403,34 @@ def test_relation_decay_changes_a_rate_and_says_what_faded_and_came_back(api: Ap
     )
     assert tools("relation_decay") == {"edges": 1, "faded": 1, "revived": 0, "faded_now": 1}
     assert tools.text("relation_decay") == "0 edges faded since the last recalculation; 1 of 1 are faded now."
+
+
+def test_an_agent_says_since_when_what_replaced_and_what_was_never_true(api: Api, tools: Tools) -> None:
+    ilex = tools("save_memory", content="Petra works at Ilex Labs", valid_from="2020-01-01")
+    orbit = tools("save_memory", content="Petra works at Orbit", replaces=ilex["id"], valid_from="2024-05-01")
+    assert (orbit["lineage"], orbit["version"], orbit["superseded"]) == (ilex["id"], 2, ilex["id"])
+    arc = tools("save_memory", content="Petra works at Arc", corrects=orbit["id"])
+    assert arc["valid_from"] == "2024-05-01T00:00:00Z"
+    now, then = (
+        [row["content"] for row in tools("recall", query="Where does Petra work?", **at)["results"]]
+        for at in ({}, {"as_of": "2022-01-01"})
+    )
+    assert (now, then) == (["Petra works at Arc"], ["Petra works at Ilex Labs"])
+    changed = tools("update_memory", id=arc["id"], category="work", tags=["petra"], valid_to="2030-01-01")
+    assert (changed["category"], changed["tags"], changed["valid_to"]) == ("work", ["petra"], "2030-01-01T00:00:00Z")
+    assert "Petra works at Arc" in tools.text("update_memory", id=arc["id"], importance=0.9)
+
+
+def test_an_agent_relates_with_the_memory_as_evidence_and_ends_what_is_over(api: Api, tools: Tools) -> None:
+    saved = tools("save_memory", content="Petra joined Orbit")
+    edge = tools("relate", source="Petra", type="worksAt", target="Orbit", memory_id=saved["id"])
+    assert (edge["source"], edge["type"], edge["target"]) == ("Petra", "works_at", "Orbit")
+    assert tools.text("graph_traverse", startEntity="Petra") == f"[{edge['id']}] Petra --works_at--> Orbit (confidence=1.00)"
+    assert "Known already" in tools.text("relate", source="Petra", type="works_at", target="Orbit")
+    born = tools("relate", source="Petra", type="born_in", literal="1990", valid_from="1990-01-01")
+    assert tools("unrelate", id=edge["id"], ended="2030-01-01")["valid_to"] == "2030-01-01T00:00:00Z"
+    assert tools.text("unrelate", id=born["id"]).startswith("Was wrong, and is no longer shown: ")
+    assert [row["id"] for row in tools("graph_traverse", startEntity="Petra")["edges"]] == [edge["id"]]
 
 
 def test_relation_decay_takes_a_type_that_no_edge_has_yet_as_the_settings_of_types_do(api: Api, tools: Tools) -> None:
@@ -514,6 +544,9 @@ WRONG: list[tuple[str, dict[str, Any], list[str]]] = [
     ("graph_traverse", {"startEntity": "a", "maxHops": 99}, ["maxHops: ", "less than or equal to 20"]),
     ("graph_traverse", {"startEntity": "a", "edgeTypes": ["a", ""]}, ["edgeTypes[1]: "]),
     ("graph_traverse", {"startEntity": "a", "limit": 0}, ["limit: ", "greater than or equal to 1"]),
+    ("save_memory", {"content": "x", "replaces": NOBODY}, ["replaces: ", "does not exist"]),
+    ("relate", {"source": "a", "type": "b"}, ["exactly one of target and literal"]),
+    ("unrelate", {"id": NOBODY}, ["Call graph_traverse"]),
     ("relation_decay", {"decayRate": 1}, ["decayRate needs edgeType", "The tool takes: edgeType?, decayRate?."]),
     ("relation_decay", {"edgeType": "a", "decayRate": -1}, ["decayRate: ", "greater than or equal to 0"]),
     ("save_to_working_memory", {"key": "a", "data": 1, "ttl_minutes": -1}, ["ttl_minutes: ", "greater than 0"]),

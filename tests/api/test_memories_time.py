@@ -104,6 +104,17 @@ def test_a_correction_takes_the_place_of_what_was_wrong_and_known_at_tells_it_fr
     assert wrong["valid_from"] == wrong["valid_to"]
 
 
+def test_what_replaces_a_memory_is_the_next_version_of_its_lineage_whichever_version_is_named(api: Api, city: list[Any]) -> None:
+    for named, place in ((city[0], "Rome"), (city[1], "Kiel")):
+        new = api.write(f"Alice lives in {place}", replaces=named["id"])
+        assert new["lineage"] == "city"
+        assert contents(ok(api.get("/memories"))) == [f"Alice lives in {place}"]
+    assert contents(ok(api.get("/memories", as_of=THEN))) == ["Alice lives in Oslo"]
+    first = api.write("Bob drives a Volvo")
+    second = api.write("Bob drives a Saab", replaces=first["id"])
+    assert (second["lineage"], second["version"]) == (first["lineage"], 2)
+
+
 def test_what_began_later_than_thought_lets_the_statement_before_it_last_longer(api: Api, city: list[Any]) -> None:
     api.write("Alice lives in Paris since summer", corrects=city[1]["id"], valid_from="2022-07-01T00:00:00Z")
     assert contents(ok(api.get("/memories", as_of=LATER))) == ["Alice lives in Oslo"]
@@ -115,10 +126,13 @@ def test_what_began_later_than_thought_lets_the_statement_before_it_last_longer(
     [
         ({"corrects": "00000000-0000-4000-8000-000000000001"}, 404, "not-found", "corrects"),
         ({"corrects": "old", "lineage": "other"}, 422, "invalid-request", "corrects"),
+        ({"replaces": "00000000-0000-4000-8000-000000000001"}, 404, "not-found", "replaces"),
+        ({"replaces": "old", "lineage": "other"}, 422, "invalid-request", "replaces"),
+        ({"replaces": "old", "corrects": "old"}, 422, "invalid-request", "replaces"),
         ({"corrects": "old", "valid_from": "2030-01-01T00:00:00Z"}, 422, "invalid-request", "valid_from"),
     ],
 )
-def test_a_correction_of_nothing_is_refused(
+def test_a_correction_or_replacement_of_nothing_is_refused(
     api: Api, city: list[Any], fields: dict[str, str], status: int, slug: str, field: str
 ) -> None:
     fields = {key: city[0]["id"] if value == "old" else value for key, value in fields.items()}

@@ -93,6 +93,9 @@ class MemoryInput(Model):
     corrects: UUID | None = Field(
         default=None, description="The version that was wrong and never true: this one takes its validity"
     )
+    replaces: UUID | None = Field(
+        default=None, description="The memory that no longer holds from then on: this one is the next version of its lineage"
+    )
     on_duplicate: OnDuplicate | None = Field(default=None, description="What becomes of an exact duplicate; default reinforce")
 
     @field_validator("valid_to")
@@ -101,6 +104,13 @@ class MemoryInput(Model):
         start = info.data.get("valid_from")
         if value is not None and start is not None and value < start:
             raise ValueError("must not be before valid_from")
+        return value
+
+    @field_validator("replaces")
+    @classmethod
+    def _one_of_both(cls, value: UUID | None, info: ValidationInfo) -> UUID | None:
+        if value is not None and info.data.get("corrects") is not None:
+            raise ValueError("must not stand beside corrects: a memory was true until then, or it never was")
         return value
 
 
