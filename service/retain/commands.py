@@ -41,6 +41,8 @@ def _tell_retained(answer: dict[str, Any]) -> None:
         echo(f"without {part}s: {reason}", err=True)
     rows = [[row["action"], row["fact"], row["confidence"], row["reason"]] for row in answer["decisions"]]
     print_table(("action", "fact", "confidence", "reason"), rows, fold="fact")
+    if left := answer["left_out"]:
+        echo(f"{len(left):,} of these in no memory: {'; '.join(row['fact'] for row in left)}", err=True)
 
 
 def reflect(

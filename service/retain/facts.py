@@ -151,7 +151,16 @@ async def write_facts(
         await enqueue_settling(tx)
     counts = {name: sum(row["action"] == action for row in done) for action, name in ACTIONS.items()}
     skipped = {**prepared.skipped, **(decided.skipped if decided else {})}
-    return {"decisions": done, **counts, "dry_run": dry_run, "skipped": skipped}
+    return {"decisions": done, **counts, "left_out": left_out(done), "dry_run": dry_run, "skipped": skipped}
+
+
+def left_out(decisions: list[JsonObject]) -> list[JsonObject]:
+    """What of a text no memory says, and why."""
+    return [
+        {name: row[name] for name in ("message", "fact", "reason") if name in row}
+        for row in decisions
+        if row["action"] == "nothing" and row["memory_id"] is None
+    ]
 
 
 async def retain_facts(

@@ -161,6 +161,7 @@ async def _finished(tx: Transaction, *, said: Said, body: Remember, work: Step |
     named = await entities.match_entities(tx, text=said.words) if said.words.strip() else []
     return {
         **done,
+        "left_out": facts.left_out(done["decisions"]),
         "session": body.session,
         "turns": len(said.turns) if body.session is not None else 0,
         "known_turns": said.known,

@@ -65,6 +65,7 @@ def retained(reply: JsonObject) -> Shown:
     rows = ["\n".join([_decision(row, row["reason"]), *may_outdate(row["unsettled"])]) for row in reply["decisions"]]
     fields = ("fact", "action", "memory_id", "superseded", "target_id", "reason", "signal", "unsettled")
     data = {"decisions": [kept(row, fields) for row in reply["decisions"]], "dry_run": reply["dry_run"]}
+    data |= kept(reply, ("left_out",))
     return _dry(reply) + lines(rows, "No facts in it.") + _how_to_settle(reply), data | kept(reply, ("skipped",))
 
 
@@ -78,7 +79,7 @@ def remembered(reply: JsonObject) -> Shown:
     data = {"decisions": [kept(row, fields) for row in reply["decisions"]], "turns": reply["turns"], "dry_run": reply["dry_run"]}
     head = f"{reply['turns']} turns of session {written(reply['session'])}.\n" if reply["session"] else ""
     text = _dry(reply) + head + lines(rows, "No facts in it.") + _how_to_settle(reply)
-    return text, data | kept(reply, ("session", "entities", "skipped"))
+    return text, data | kept(reply, ("session", "entities", "left_out", "skipped"))
 
 
 def _how_to_settle(reply: JsonObject) -> str:
@@ -86,7 +87,8 @@ def _how_to_settle(reply: JsonObject) -> str:
 
 
 def _decision(row: JsonObject, *said: str | None) -> str:
-    return f"{row['action']}{_places(row)}: {written(row['fact'], text=True)}{about(*said)}"
+    action = "left out" if row["action"] == "nothing" and row["memory_id"] is None else row["action"]
+    return f"{action}{_places(row)}: {written(row['fact'], text=True)}{about(*said)}"
 
 
 def _places(row: JsonObject) -> str:

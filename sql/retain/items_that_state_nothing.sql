@@ -15,12 +15,13 @@ $$;
 comment on function loci_internal.items_that_state_nothing(jsonb) is
     'Why items state nothing, by their place: marks alone, questions, small talk, requests.';
 
--- Is a text a question, which states nothing? It ends with a question mark, in any script; not where it only asks for
--- assent (Bob likes tea, right?). Pure, inlines.
+-- Is a text a question, which states nothing? It ends with a question mark, in any script, which Greek writes as a
+-- semicolon and Armenian within a word; not where it only asks for assent (Bob likes tea, right?). Pure, inlines.
 create or replace function loci_internal.is_question(p_text text) returns boolean
 language sql immutable parallel safe
 as $$
-    select p_text ~ '[?\uFF1F\u061F]["''\u201C\u201D\u2019\u00BB\u300D)\]]*\s*$'
+    select (p_text ~ '[?\uFF1F\u061F\u037E\u1367]["''\u201C\u201D\u2019\u00BB\u300D)\]]*\s*$'
+            or p_text ~ '[\u0370-\u03FF\u1F00-\u1FFF];\s*$' or p_text ~ '[\u0531-\u0587]\u055E')
        and p_text !~* ',\s*(right|correct|ok|okay|oder|nicht wahr|stimmt''?s|gell)\s*\?\s*$'
 $$;
 comment on function loci_internal.is_question(text) is 'Whether a text is a question.';

@@ -105,6 +105,26 @@ def test_marks_alone_are_a_turn_and_no_fact(client: LociClient, marks: str) -> N
     assert told(client) == {}
 
 
+@pytest.mark.parametrize(
+    ("message", "fact", "question"),
+    [
+        ("i live in rome. can you help me?", "i live in rome.", "can you help me?"),
+        ("I am vegan; can you suggest a recipe?", "I am vegan", "can you suggest a recipe?"),
+        ("Vivo en Sevilla. ¿Me puedes ayudar?", "Vivo en Sevilla.", "¿Me puedes ayudar?"),
+        ("मैं दिल्ली में रहता हूँ। क्या आप मदद कर सकते हैं?", "मैं दिल्ली में रहता हूँ।", "क्या आप मदद कर सकते हैं?"),
+        ("Ζω στην Αθήνα. Μπορείς να βοηθήσεις;", "Ζω στην Αθήνα.", "Μπορείς να βοηθήσεις;"),  # noqa: RUF001
+    ],
+)
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_a_fact_before_a_question_is_kept_and_the_question_is_named_as_left_out(
+    client: LociClient, message: str, fact: str, question: str, *, dry_run: bool
+) -> None:
+    done = client.remember([("user", "Hello!"), ("user", message)], session="s", dry_run=dry_run)
+    assert list(told(client)) == ([] if dry_run else [fact])
+    assert [(left.message, left.fact) for left in done.left_out] == [(0, "Hello!"), (1, question)]
+    assert [left.reason for left in client.retain(question).left_out] == ["it is a question and states nothing"]
+
+
 def test_what_an_assistant_says_ends_nothing_that_the_user_said_and_is_ended_by_the_user(client: LociClient) -> None:
     client.remember("Alice lives in Oslo.")
     said = client.remember([{"role": "assistant", "content": "Alice lives in Bergen."}])

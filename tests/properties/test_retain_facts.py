@@ -23,7 +23,7 @@ PIECES = st.sampled_from(
     ]
 )
 TEXTS = st.one_of(st.text(), st.lists(PIECES).map("".join))
-MARKS = re.compile(r"(?:[-*+•‣◦▪–—]|\(?\d{1,3}[.)]|\[[xX]?\]|#{1,6}|>)*")
+MARKS = re.compile(r"(?:[-*+•‣◦▪–—;,:]|\(?\d{1,3}[.)]|\[[xX]?\]|#{1,6}|>)*")
 
 
 def packed(text: str) -> str:
@@ -73,6 +73,24 @@ def test_a_text_that_says_something_has_a_fact(text: str) -> None:
         ("「行くよ。」と彼は言った。", ["「行くよ。」", "と彼は言った。"]),
         ("Wait... what? Yes.", ["Wait... what?", "Yes."]),
         ("The answer is no. See fig. 3 and no. 5.", ["The answer is no.", "See fig. 3 and no. 5."]),
+        ("i live in rome. can you help me?", ["i live in rome.", "can you help me?"]),
+        ("my dog is called rex. he is three. any tips?", ["my dog is called rex.", "he is three.", "any tips?"]),
+        ("I live in the U.S. Can you help?", ["I live in the U.S.", "Can you help?"]),
+        ("i live in the u.s. can you help?", ["i live in the u.s.", "can you help?"]),
+        ("The U.S. Army hires at Acme Inc. and e.g. in Bonn.", ["The U.S. Army hires at Acme Inc. and e.g. in Bonn."]),
+        ("Ich wohne in Ulm. kannst du mir helfen?", ["Ich wohne in Ulm.", "kannst du mir helfen?"]),
+        ("Vivo en Sevilla. ¿Me puedes ayudar?", ["Vivo en Sevilla.", "¿Me puedes ayudar?"]),
+        ("मैं दिल्ली में रहता हूँ। क्या आप मदद कर सकते हैं?", ["मैं दिल्ली में रहता हूँ।", "क्या आप मदद कर सकते हैं?"]),
+        ("أعيش في القاهرة. هل يمكنك مساعدتي؟", ["أعيش في القاهرة.", "هل يمكنك مساعدتي؟"]),
+        ("میں لاہور میں رہتا ہوں۔ کیا آپ مدد کریں گے؟", ["میں لاہور میں رہتا ہوں۔", "کیا آپ مدد کریں گے؟"]),  # noqa: RUF001
+        ("Ես ապրում եմ Երևանում։ Կարո՞ղ եք օգնել։", ["Ես ապրում եմ Երևանում։", "Կարո՞ղ եք օգնել։"]),  # noqa: RUF001
+        ("Ζω στην Αθήνα. Μπορείς να βοηθήσεις;", ["Ζω στην Αθήνα.", "Μπορείς να βοηθήσεις;"]),  # noqa: RUF001
+        ("I am vegan; can you suggest a recipe?", ["I am vegan", "can you suggest a recipe?"]),
+        ("Soy vegano; ¿qué puedo comer?", ["Soy vegano", "¿qué puedo comer?"]),
+        ("I have a dog, what should I feed it?", ["I have a dog", "what should I feed it?"]),
+        ("If I am vegan, what can I eat?", ["If I am vegan, what can I eat?"]),
+        ("I am vegan; my wife is not.", ["I am vegan; my wife is not."]),
+        ("Do you like tea; coffee; or milk?", ["Do you like tea; coffee; or milk?"]),
         ("---", ["---"]),
         ("", []),
     ],

@@ -94,6 +94,13 @@ class Decision(BaseModel):
     decided_by: Literal["model", "rules"] = Field(description="Who decided; rules too where a guard refused what a model said")
 
 
+class NotRetained(BaseModel):
+    """A part of a text that no memory says."""
+
+    fact: str = Field(description="The part")
+    reason: str | None = Field(description="Why it states nothing; in a dry run also: an earlier part of the text says it")
+
+
 class RetainOut(BaseModel):
     """Decisions in the order of the text, and how many of each kind."""
 
@@ -101,7 +108,8 @@ class RetainOut(BaseModel):
     created: int = Field(description="Facts that became a memory")
     updated: int = Field(description="Facts that became a new version")
     linked: int = Field(description="Facts that became a memory with links")
-    unchanged: int = Field(description="Facts that were known")
+    unchanged: int = Field(description="Facts that were known, and what is left out")
+    left_out: list[NotRetained] = Field(description="What no memory says: questions, small talk, requests, marks alone")
     dry_run: bool = Field(description="Whether nothing was written")
     skipped: dict[str, str] = Field(description="What did not take part in deciding, and why")
 
@@ -137,6 +145,12 @@ class RememberedFact(Decision):
     source: str = Field(description="Who said it; `assistant`: an assistant, which ends nothing that others told")
 
 
+class NotRemembered(NotRetained):
+    """A part of a message that no memory says."""
+
+    message: int = Field(description="Place of its message among those of the request, from 0")
+
+
 class RememberOut(RetainOut):
     """What became of messages: turns that are kept, and decisions about facts in the order of the messages."""
 
@@ -144,6 +158,7 @@ class RememberOut(RetainOut):
     turns: int = Field(description="Turns that were kept; in a dry run: would be")
     known_turns: int = Field(description="Messages that the conversation had already")
     decisions: list[RememberedFact] = Field(description="One for each fact")  # type: ignore[assignment]  # more is said of each
+    left_out: list[NotRemembered] = Field(description="What no memory says, with its message")  # type: ignore[assignment]
     entities: list[MentionedEntity] = Field(description="Entities that the messages name, as far as they are known")
 
 
