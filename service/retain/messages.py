@@ -13,6 +13,7 @@ from loci.models.retain import Remember
 from service.resources import Resources
 from service.retain import facts
 from service.retain.rules_or_model import Read, Step, T, Write, patience_for_models
+from service.text.corrections import completed
 from service.text.facts import split
 
 TELLING = {"user", "assistant"}  # who tells facts; systems instruct, and tools bring data
@@ -48,7 +49,8 @@ class Overtaken(Exception):
 async def read_messages(tx: Transaction, body: Remember, before: Said | None = None) -> Said:
     """What is new in messages: those after the turns that the session has already. `before`: what was new a moment ago."""
     turns = [message.turn() for message in body.messages]
-    known, last = await _known(tx, body.session, [turn for turn in turns if turn], before) if body.session is not None else (0, 0)
+    kept = await _kept(tx, body.session, len(turns), before)
+    known, last = _known(kept, [turn for turn in turns if turn], before)
     new, passed = [], 0
     for place, turn in enumerate(turns):
         if turn is not None and passed < known:
@@ -56,7 +58,7 @@ async def read_messages(tx: Transaction, body: Remember, before: Said | None = N
         elif turn is not None:
             new.append((place, turn))
     told = [(place, body.messages[place]) for place, _ in new if body.messages[place].speaker in TELLING]
-    stated = [(place, fact) for place, message in told for fact in _facts(message, body)]
+    stated = _corrected([(place, fact) for place, message in told for fact in _facts(message, body, place)], kept)
     return Said(
         turns=[turn for _, turn in new],
         facts=[fact for _, fact in stated],
@@ -67,15 +69,33 @@ async def read_messages(tx: Transaction, body: Remember, before: Said | None = N
     )
 
 
-async def _known(tx: Transaction, session: str, turns: list[JsonObject], before: Said | None) -> tuple[int, int]:
+async def _kept(tx: Transaction, session: str | None, turns: int, before: Said | None) -> list[TurnRow]:
+    """The last turns of a session: as many as these messages, or all of one look."""
+    if session is None:
+        return []
+    return await conversations.list_turns(tx, session_id=session, limit=MOST_KEPT if before else turns + 1)
+
+
+def _known(kept: list[TurnRow], turns: list[JsonObject], before: Said | None) -> tuple[int, int]:
     """How many of these turns a session has, and the number of its last one."""
-    kept = await conversations.list_turns(tx, session_id=session, limit=MOST_KEPT if before else len(turns) + 1)
     last = kept[-1]["id"] if kept else 0
     if before is not None and (before.known or not before.last):  # these are the whole conversation
         added, ahead = [turn for turn in kept if turn["id"] > before.last], turns[before.known :]
         if added and _same(added, ahead):  # another call was quicker; it may even have had more of the conversation
             return before.known + min(len(added), len(ahead)), last
     return _passed(kept, turns), last
+
+
+def _corrected(stated: list[tuple[int, JsonObject]], kept: list[TurnRow]) -> list[tuple[int, JsonObject]]:
+    """Facts with their messages; corrections that say only what is right say it of what the same speaker stated before."""
+    before = {turn["role"]: said[-1] for turn in kept if turn["role"] in TELLING and (said := split(turn["content"]))}
+    corrected = []
+    for place, fact in stated:
+        speaker = "assistant" if fact["source"] == "assistant" else "user"
+        text = completed(fact["content"], before.get(speaker, "")) or fact["content"]
+        corrected.append((place, {**fact, "content": text}))
+        before[speaker] = text
+    return corrected
 
 
 def _passed(kept: list[TurnRow], turns: list[JsonObject]) -> int:
@@ -99,15 +119,15 @@ def _same(kept: list[TurnRow], turns: list[JsonObject]) -> bool:
     return all((a["role"], a["content"]) == (b["role"], b["content"]) for a, b in zip(kept, turns, strict=False))
 
 
-def _facts(message: Message, body: Remember) -> list[JsonObject]:
-    """The facts of a message, as items of loci_api.remember; who said them is their source."""
+def _facts(message: Message, body: Remember, place: int) -> list[JsonObject]:
+    """The facts of a message, as items of loci_api.remember; who said them is their source, `spoken` the message's place."""
     stated = body.stated()
     about = {name: stated[name] for name in ("category", "tags", "valid_from") if stated.get(name) is not None}
     if message.said_at is not None:
         about = {"valid_from": message.said_at.isoformat(), **about}
     about |= {name: value for name, value in (("session_id", body.session), ("user", body.user)) if value is not None}
     source = "assistant" if message.speaker == "assistant" else message.name or body.source or "user"
-    return [{**about, "content": text, "source": source, "spoken": True} for text in split(message.prose)]
+    return [{**about, "content": text, "source": source, "spoken": place} for text in split(message.prose)]
 
 
 async def remember(resources: Resources, body: Remember, *, read: Read, write: Write[T]) -> T:

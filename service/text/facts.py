@@ -43,6 +43,11 @@ _OF_ONESELF = re.compile(
     r"(?!i (?:wonder|ask|mean|know|guess|see)\b)(?:i|i['’]\w+|my|we|we['’]\w+|our|ich|mein\w*|wir|unser\w*)\s", re.IGNORECASE
 )
 _QUESTION = re.compile(rf"[?\uff1f؟][{re.escape(_CLOSING)}]*$")
+_TAKES_BACK = re.compile(  # and the next sentence says what is right
+    r"(?:(?:oh|wait|actually|sorry|oops|ach|moment),? )*(?:no|nope|nein|correction|korrektur|i was wrong|i misspoke|"
+    r"(?:scratch|strike) that|that(?:['’]s| is| was) wrong|my mistake|my bad|das stimmt nicht)[.!]",
+    re.IGNORECASE,
+)
 
 
 def split(text: str) -> list[str]:
@@ -69,8 +74,9 @@ def _marks(line: str) -> int:
 def _sentences(line: str) -> list[str]:
     facts, start = [], 0
     for end in _END.finditer(line):
-        if end.start() >= start and _ends(line, start, end):
-            facts += _told_and_asked(line[start : end.end()].strip())
+        sentence = line[start : end.end()].strip()
+        if end.start() >= start and _ends(line, start, end) and not _TAKES_BACK.fullmatch(sentence):
+            facts += _told_and_asked(sentence)
             start = end.end()
     return [*facts, *_told_and_asked(line[start:].strip())]
 

@@ -2,8 +2,8 @@
 -- is true first.
 --   overlap     shared words, of all words of both
 --   same        the same words in the same order, tense and voice (voices_differ), with the same names (names_differ)
---   alike       as many words as that but for some that change nothing (is, does, our, really, now), in the same order
---               but for what opens one and closes the other (on Fridays)
+--   alike       the same words but for some that change nothing (words_that_matter), in the same order but for what
+--               opens one and closes the other (on Fridays), and for the two sides of `is` (Ann is my boss)
 --   signal      one of the four of compare_statements, or a change that they do not know (change_signal)
 --   if both speak of the same one, by name or as one speaker
 --   sure        a version may be made of it: the older says one thing only, neither asks, and two values are of a
@@ -16,14 +16,10 @@ returns table (overlap double precision, same boolean, alike boolean, signal tex
 language plpgsql immutable parallel safe rows 1 set search_path = ''
 as $$
 declare
-    v_idle   constant text[]
-        := '{is,are,am,be,been,do,doe,has,have,that,this,our,your,it,there,realli,veri,still,alreadi,actual,simpli,'
-           'just,certain,definit,truli,pleas,to_correct,now,current,nowaday,present,these_day,at_present,at_the_moment,'
-           'right_now,as_of_now}';
-    v_older  text[] := array(select w from unnest(p_older.gist) with ordinality u(w, n) where w <> all (v_idle)
-                             order by n);
-    v_newer  text[] := array(select w from unnest(p_newer.gist) with ordinality u(w, n) where w <> all (v_idle)
-                             order by n);
+    v_older  constant text[] := loci_internal.words_that_matter(p_older);
+    v_newer  constant text[] := loci_internal.words_that_matter(p_newer);
+    v_outset constant text[] := '{in,on,at,for,with,to,from,by,dure,befor,after,today,tomorrow,yesterday,tonight,'
+                                'usual,often,sometim,alway,everi,each,next,last}';
     v_shared integer;
     v_past   boolean; -- one tells it as past, the other does not
     v_apart  constant boolean := coalesce(loci_internal.voices_differ(p_older.said, p_newer.said), false)
@@ -37,10 +33,14 @@ begin
         and not v_past and (p_older.speaker not in ('i', 'we', 'other') or p_same_source);
     alike := not v_apart and v_older <> '{}'
         and (v_older = v_newer or cardinality(v_older) = cardinality(v_newer)  -- on Fridays the office is closed
-             and array[v_older[1], v_newer[1]] && '{in,on,at,for,with,to,from,by,dure,befor,after}'
-             and loci_internal.words_keep_order(v_older, v_newer)) and p_older.marks = p_newer.marks and not v_past
+             and array[v_older[1], v_newer[1]] && v_outset
+             and loci_internal.words_keep_order(v_older, v_newer)
+             or (p_older.said).relation = 'be' and (p_newer.said).relation = 'be'
+             and p_older.names && p_newer.names and loci_internal.is_turned(v_older, v_newer))
+        and p_older.marks = p_newer.marks and not v_past
         and (p_older.speaker in ('named', 'we') and p_newer.speaker in ('named', 'we')
-             or p_older.speaker = p_newer.speaker and p_older.speaker <> 'other' and p_same_source)
+             or p_same_source and case when p_older.speaker = p_newer.speaker then p_older.speaker <> 'other'
+                                       else '{i,my}' && v_older and '{i,my}' && v_newer end)
         and (p_older.said).moods is not distinct from (p_newer.said).moods
         and ((p_older.said).negators is null) = ((p_newer.said).negators is null);
     if not same and not v_apart  -- a row is null if all its fields are

@@ -1,14 +1,16 @@
 -- Which items state nothing, by their place, and why? Those without a letter or a digit of any script, questions, and
--- of what was said in a conversation (spoken) small talk and requests. Pure.
+-- of what was said in a conversation (spoken) small talk, requests and courtesies of any language. Pure.
 create or replace function loci_internal.items_that_state_nothing(p_items jsonb) returns jsonb
 language sql immutable parallel safe
 as $$
     select coalesce(jsonb_object_agg(i.place - 1, w.reason), '{}')
     from jsonb_array_elements(p_items) with ordinality i(value, place)
+    cross join (select loci_internal.courtesies(p_items) as places) c
     cross join lateral (select case
         when i.value ->> 'content' !~ '[[:alnum:]]' then 'it has no letter and no digit, and states nothing'
         when loci_internal.is_question(i.value ->> 'content') then 'it is a question and states nothing'
-        when i.value -> 'spoken' = 'true' and loci_internal.is_small_talk(i.value ->> 'content')
+        when i.value ? 'spoken' and loci_internal.is_small_talk(i.value ->> 'content')
+            or i.place - 1 = any (c.places)
             then 'it is small talk, or asks for something, and states nothing' end as reason) w
     where w.reason is not null
 $$;

@@ -21,9 +21,18 @@ declare
            '(,?\s*\m(?:but|sondern)\M[^.;]*|[,;]\s*(?:it|he|she|they|we|i|er|sie|es|wir|ich)\M[^.;]*)|'
            '([,;(]\s*(?:and\s+|und\s+)?(?:formerly|previously|früher|vorher|zuvor|ehemals|vormals)\M[^.;]*)';
     v_apart   text[] := regexp_match(left(p_text, 2000), v_aside, 'i');
+    v_denied  text[] := regexp_match(  -- what is so, and then what is not: I drive a Saab, not a Volvo
+        left(p_text, 2000), '^([^?]+[^?\s,;(])\s*[,;(\u2013\u2014-]\s*(?:and\s+|und\s+)?(?:not|nicht|kein\w*)\s+'
+                            '([^,;.!?()]{1,60})\)?[.!]*\s*$', 'i');
     v_passive constant text[] := '{is,are,am,be,been,being,get,gets}';
 begin
-    v_read.said := loci_internal.read_statement(regexp_replace(left(p_text, 2000), v_aside, '\1', 'i'));
+    if v_denied is null or v_denied[1] ~* '\m(not|never|no|nicht|nie|kein\w*)\M|n[''\u2019]t\M' then
+        v_read.said := loci_internal.read_statement(regexp_replace(left(p_text, 2000), v_aside, '\1', 'i'));
+    else
+        v_read.said := loci_internal.read_statement('No, ' || v_denied[1]);
+        v_read.said.replaced := (loci_internal.read_statement(v_denied[2])).sequence;
+        v_apart := array[null, v_denied[2]];
+    end if;
     select array_agg(coalesce(v_alike ->> w.stem, w.stem) order by w.place),
            array_agg(coalesce((v_read.said).spoken ->> w.stem, w.stem) order by w.place)
     into v_read.gist, v_read.spoken
@@ -59,14 +68,16 @@ begin
         select s.stem
         from regexp_matches(left(p_text, 2000), '\m([[:upper:]][[:alnum:]]*)', 'g') with ordinality m(word, n)
         cross join lateral (select loci_internal.word_stem(lower(m.word[1])) as stem) s
-        where n > 1 or p_text !~ '^[[:upper:]]'  -- a sentence begins with a capital, whatever its word
-           or not (loci_internal.statement_lexicon() ?| array[s.stem, lower(m.word[1])]
-                   or loci_internal.common_words() ?| array[s.stem, lower(m.word[1])]));
+        where m.word[1] <> 'I'
+          and (n > 1 or p_text !~ '^[[:upper:]]'  -- a sentence begins with a capital, whatever its word
+               or not (loci_internal.statement_lexicon() ?| array[s.stem, lower(m.word[1])]
+                       or loci_internal.common_words() ?| array[s.stem, lower(m.word[1])])));
     v_read.past := not ((v_read.said).past is null) or exists (
         select from (select u.word, lag(u.word) over w as before, lag(u.word, 2) over w as earlier
                      from unnest(v_read.spoken) with ordinality u(word, n) window w as (order by u.n)) v
         where v.word in ('was', 'were', 'had', 'did') or v.word ~ v_past
-          and not coalesce(v.before = any (v_passive), false) and not coalesce(v.earlier = any (v_passive), false));
+          and not coalesce(v.before = any (v_passive), false) and not coalesce(v.earlier = any (v_passive), false)
+          and not (v.word in ('named', 'called') and v_read.spoken && '{have,has,is,are,am}'));
     v_read.speaker := case
         when v_first in ('i', 'my', 'me', 'mine') then 'i'
         when v_first in ('we', 'our', 'us', 'ours') then 'we'

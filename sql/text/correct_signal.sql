@@ -1,7 +1,9 @@
 -- Does the newer of two statements correct the older in so many words ("no, I drive a Saab")? It opens with a
 -- correction, and says the same as far as its verb and after what it corrects, which is one word in one of both and at
--- most three in the other; both have a name there, or neither. Its verb is none whose objects add up (likes, has).
--- Returns the words that are right, or null. Pure.
+-- most three in the other; both have a name there, or neither. If it names what is wrong (a Saab, not a Volvo), that is
+-- what the older says; else its verb is none whose objects add up (likes, has). Where the opening may be an excuse
+-- (sorry, I am late), what is said to be so has a name, a number, or a noun with one value. Returns the words that are
+-- right, or null. Pure.
 create or replace function loci_internal.correct_signal(p_older loci_internal.statement,
                                                         p_newer loci_internal.statement, p_names text[],
                                                         p_older_names text[]) returns text[]
@@ -13,7 +15,8 @@ declare
     v_new     text[];
     v_same    integer := 0;
 begin
-    if p_newer.words[1] is distinct from 'to_correct' or p_newer.cumulative then
+    if coalesce(p_newer.words[1], '') not in ('to_correct', 'may_correct')
+       or p_newer.cumulative and p_newer.replaced is null then
         return null;
     end if;
     v_old := array(select w from unnest(p_older.words) with ordinality u(w, n)
@@ -38,6 +41,9 @@ begin
                  and greatest(cardinality(v_old), cardinality(v_new)) <= 3
                  and 'stop' <> all (array[coalesce(v_lexicon ->> v_old[1], ''), coalesce(v_lexicon ->> v_new[1], '')])
                  and v_old && p_older_names = (v_new && p_names)
+                 and case when p_newer.replaced is not null then v_old && p_newer.replaced
+                          else p_newer.words[1] = 'to_correct' or p_newer.relation is distinct from 'be'
+                               or p_newer.roles or v_new && p_names or v_new[1] ~ '^[0-9]' end
                  and v_old[1] ~ '^[0-9]' = (v_new[1] ~ '^[0-9]')
         then v_new end;
 end $$;

@@ -33,7 +33,7 @@ as $$
         ('past',
          'used_to formerly previously in_the_past'),
         ('then', 'back_then as_a_child as_a_kid as_a_boy as_a_girl as_a_teenager as_a_student once_upon'),
-        ('fix', 'to_correct'),
+        ('fix', 'to_correct may_correct'),
         ('until', 'until till'),
         ('now', 'now currently nowadays presently these_days at_present at_the_moment right_now as_of_now'),
         ('also',

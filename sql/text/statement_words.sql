@@ -10,10 +10,19 @@ create or replace function loci_internal.statement_words(p_text text) returns te
 language plpgsql immutable parallel safe set search_path = ''
 as $$
 declare
+    v_aside  constant text := 'that|this|it|is|was|my|i|a|am|me|let|on|to|so|the|bad|oh|well|das|es|ist|war|ein|ich|'
+                              'moment|ach|halt';
+    v_firm   constant text  -- words that take back what was said, before a comma; and those that may
+        := 'no|nope|nein|not right|correct|correction|mistake|wrong|misspoke|mean|meant|scratch|strike|rather|'
+           'meinte|meine|korrektur|berichtigung|quatsch|falsch|fehler|stimmt nicht|vielmehr';
+    v_errs   constant text := v_firm || '|sorry|oops|whoops|ups|wait|hang on|hold on|actually|apologies|pardon|'
+                                        'entschuldigung|verzeihung';
+    v_opening text;
     v_text   text := loci_internal.plain_text(p_text);
     v_number record;
     v_phrase text;
 begin
+    v_text := regexp_replace(v_text, '^(.{0,25}\m(?:' || v_errs || '))[.!] +', '\1, ', 'i');
     v_text := regexp_replace(v_text, '(?<=[[:alnum:],] )A(?=\M(?! [[:lower:]]| $))', 'letter_a', 'g');  -- building A
     if translate(v_text, '123456789', '000000000')  -- numbers in one form; dates and times stay as written
        like any (array['%0.0%', '%0,0%', '%0''0%', '%0 \%%', '%0 percent%']) then
@@ -37,10 +46,14 @@ begin
                             '([[:alnum:]_\u0300-\u036F]+(?:[.:/@+-][[:alnum:]_\u0300-\u036F]+)*%?|''(?:s|re|ve|ll|d|'
                             'm)\M|[,;:=])', 'g') m
         where m[1] not like '''%'), ' ') || ' ';
-    v_text := regexp_replace(v_text,
-                             '^ (?:(?:actually|wait|oh|sorry|well|nein|ach|moment|halt) ,? ?)*(?:(?:no|nope|nein) ,|'
-                             '(?:correction|korrektur|berichtigung) [:,]|i meant(?: to say)?(?: that)?|ich meinte) ',
-                             ' to_correct ');
+    v_opening := substring(
+        v_text, '^((?:(?=(?: (?:' || v_aside || '))* (?:' || v_errs || ') )(?:(?: (?:' || v_aside || '|' || v_errs
+                || '))+ [,:])+|(?: (?:oh|well|ach))?(?= (?:actually|i meant|ich meinte) (?![,:])))'
+                || '(?: (?:actually|i meant?(?: to say)?(?: that)?|ich meinte?))? )');
+    if v_opening <> '' then
+        v_text := case when v_opening ~ ('\m(' || v_firm || ')\M') then ' to_correct ' else ' may_correct ' end
+                  || substr(v_text, length(v_opening) + 1);
+    end if;
     v_text := loci_internal.read_german(replace(v_text, ' quite ', ' really '));  -- its stem is that of quit
     if v_text !~ ' (not|no|never|hardly|without) ' then  -- who did not stop still does it
         v_text := regexp_replace(v_text, ' (?:quit|quits|stop|stops|stopped|(?:give|gives|gave|given) up) (?=\S+ing )',

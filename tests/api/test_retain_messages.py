@@ -125,6 +125,57 @@ def test_a_fact_before_a_question_is_kept_and_the_question_is_named_as_left_out(
     assert [left.reason for left in client.retain(question).left_out] == ["it is a question and states nothing"]
 
 
+@pytest.mark.parametrize(
+    ("message", "facts"),
+    [
+        ("¡Hola! Me llamo Inés. ¡Muchas gracias!", {"Me llamo Inés."}),
+        ("Hola Claude! Vivo en Lima. Gracias.", {"Vivo en Lima."}),
+        ("Bonjour ! Je suis végétarien. Merci beaucoup !", {"Je suis végétarien."}),
+        ("Ciao! Mi chiamo Luca. Grazie mille!", {"Mi chiamo Luca."}),
+        ("Merhaba! Ankara'da yaşıyorum. Teşekkürler!", {"Ankara'da yaşıyorum."}),  # noqa: RUF001
+        ("Привет! Я живу в Омске. Спасибо большое!", {"Я живу в Омске."}),
+        ("你好\uff01我吃素。谢谢\uff01", {"我吃素。"}),
+        ("こんにちは。私は京都に住んでいます。ありがとうございます。", {"私は京都に住んでいます。"}),
+        ("안녕하세요! 저는 서울에 살아요. 감사합니다.", {"저는 서울에 살아요."}),
+        ("नमस्ते! मैं दिल्ली में रहता हूँ। धन्यवाद!", {"मैं दिल्ली में रहता हूँ।"}),
+        ("مرحبا! أعيش في القاهرة. شكرا!", {"أعيش في القاهرة."}),
+        ("¡Gracias!", set()),
+        ("Vivo solo. Soy vegano.", {"Vivo solo.", "Soy vegano."}),
+        ("J'habite à Lyon. Je fume !", {"J'habite à Lyon.", "Je fume !"}),
+        ("¡Amo la pizza!", {"¡Amo la pizza!"}),
+        ("我有一个哥哥。他病了。", {"我有一个哥哥。", "他病了。"}),
+        ("Rex died. Call mom!", {"Rex died.", "Call mom!"}),
+    ],
+)
+def test_a_greeting_or_a_thank_you_of_any_language_is_no_memory(client: LociClient, message: str, facts: set[str]) -> None:
+    done = client.remember(message, session="s")
+    assert told(client).keys() == facts
+    assert all(left.reason == "it is small talk, or asks for something, and states nothing" for left in done.left_out)
+
+
+@pytest.mark.parametrize(
+    ("before", "said", "facts"),
+    [
+        ("I drive a Volvo.", "Sorry, I meant a Saab.", {"Sorry, I meant: I drive a Saab."}),
+        ("My flight is at 9:00.", "Sorry, 11:00.", {"Sorry: My flight is at 11:00."}),
+        ("Our office is in Bonn.", "Not Bonn, Ulm.", {"Our office is in Ulm, not Bonn."}),
+        ("Ich fahre einen Volvo.", "Entschuldigung, ich meinte einen Saab.", {"Entschuldigung, ich meinte: Ich fahre einen Saab."}),
+        ("I drive a Volvo.", "Sorry, I am late.", {"I drive a Volvo.", "Sorry, I am late."}),
+        ("I live in Rome with Bob.", "I meant Milan.", {"I live in Rome with Bob.", "I meant Milan."}),
+    ],
+)
+@pytest.mark.parametrize("at_once", [False, True])
+def test_a_correction_that_says_only_what_is_right_is_completed_by_what_the_speaker_said_before(
+    client: LociClient, before: str, said: str, facts: set[str], *, at_once: bool
+) -> None:
+    if at_once:
+        client.remember(f"{before} {said}")
+    else:
+        client.remember(before, session="s")
+        client.remember([("assistant", "Ann drives a Fiat in Oslo at 7:00."), ("user", said)], session="s")
+    assert {text for text, source in told(client).items() if source == "user"} == facts
+
+
 def test_what_an_assistant_says_ends_nothing_that_the_user_said_and_is_ended_by_the_user(client: LociClient) -> None:
     client.remember("Alice lives in Oslo.")
     said = client.remember([{"role": "assistant", "content": "Alice lives in Bergen."}])

@@ -142,6 +142,18 @@ def test_the_opposite_of_somebody_else_or_of_something_else_ends_nothing(world: 
         ("Mein Flug ist um 9:00.", "Korrektur: mein Flug ist um 11:00."),
         ("Unser Büro ist in Bonn.", "Unser Büro ist nicht in Bonn, sondern in Ulm."),
         ("Ich trinke Tee.", "Ich trinke keinen Tee, sondern Kaffee."),
+        ("I drive a Volvo.", "Sorry, I meant that I drive a Saab."),
+        ("I drive a Volvo.", "Actually I drive a Saab."),
+        ("I drive a Volvo.", "Oops, I drive a Saab."),
+        ("I drive a Volvo.", "Scratch that, I drive a Saab."),
+        ("I drive a Volvo.", "No. I drive a Saab."),
+        ("I drive a Volvo.", "I drive a Saab, not a Volvo."),
+        ("I am 34 years old.", "Sorry, I am 35 years old."),
+        ("I was born in 1990.", "I mean, I was born in 1991."),
+        ("The meeting is on Monday.", "I was wrong, the meeting is on Tuesday."),
+        ("The meeting is on Monday.", "The meeting is on Tuesday, not Monday."),
+        ("Ich fahre einen Volvo.", "Quatsch, ich fahre einen Saab."),
+        ("Unser Büro ist in Bonn.", "Unser Büro ist in Ulm, nicht in Bonn."),
     ],
 )
 def test_a_correction_in_so_many_words_ends_what_it_corrects(world: World, known: str, fact: str) -> None:
@@ -167,6 +179,10 @@ def test_a_correction_in_so_many_words_ends_what_it_corrects(world: World, known
         ("Our office is in Bonn.", "Our office is not only in Bonn, it is also in Ulm."),
         ("Tom works at Acme.", "Tom isn't working at Acme today, he is ill."),
         ("Ich fahre einen Volvo.", "Nein, ich wohne in Ulm."),
+        ("I am vegan.", "Sorry, I am late."),
+        ("My flight is at 9:00.", "Sorry, my train is at 11:00."),
+        ("I drive a Volvo.", "My wife drives a Saab, not a Volvo."),
+        ("I drive a Fiat.", "I drive a Saab, not a Volvo."),
     ],
 )
 def test_what_corrects_something_else_ends_nothing(world: World, known: str, fact: str) -> None:
@@ -240,6 +256,13 @@ def test_subject_and_object_exchanged_are_two_facts(world: World, known: str, fa
     [
         ("The office is closed on Fridays.", "On Fridays the office is closed."),
         ("I work from home on Fridays.", "On Fridays, I work from home."),
+        ("I have a beagle named Rufus.", "My beagle is called Rufus."),
+        ("I have a sister called Ann.", "My sister's name is Ann."),
+        ("My sister is Ann.", "Ann is my sister."),
+        ("The capital of France is Paris.", "Paris is the capital of France."),
+        ("I like tea and coffee.", "I like coffee and tea."),
+        ("I fly to Oslo tomorrow.", "Tomorrow I fly to Oslo."),
+        ("I swim every Monday.", "Every Monday I swim."),
     ],
 )
 def test_what_is_said_first_may_be_said_last(world: World, known: str, fact: str) -> None:
