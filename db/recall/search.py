@@ -250,6 +250,8 @@ class ExpansionRow(TypedDict):
     covered: list[float | None] | None
     standing_ids: list[int] | None
     standings: list[str] | None
+    time_ids: list[int] | None
+    time_gaps: list[float] | None
     unknown: int
     memories: int
 
@@ -271,7 +273,8 @@ class Expansion:
     """What stands around the best hits: neighbours in time by document (number, distance), and two arms; seconds of each.
 
     `sources`: who said what, of these and their neighbours. `share`: what a hit lends, less where memories are long.
-    `standings`: how documents stand to whom the question is about (sql/recall/hit_standings.sql).
+    `standings`: how documents stand to whom the question is about (sql/recall/hit_standings.sql). `gaps`: days between them and the
+    time that it asks about; negative: before.
     """
 
     near: dict[int, list[tuple[int, int]]]
@@ -281,19 +284,32 @@ class Expansion:
     linked: Hits
     coverage: Coverage
     standings: dict[int, str]
+    gaps: dict[int, float]
     took: dict[str, float] = field(default_factory=dict)
 
 
 async def send_expansion(
-    tx: Transaction, *, query: str, documents: list[int], seeds: list[int], arms: list[str], scope: Scope, user: str | None = None
+    tx: Transaction,
+    *,
+    query: str,
+    documents: list[int],
+    seeds: list[int],
+    arms: list[str],
+    scope: Scope,
+    user: str | None = None,
+    period: tuple[datetime, datetime] | None = None,
 ) -> Sent[ExpansionRow]:
-    """Ask for neighbours of `documents`, hierarchy and shared names around `seeds`, given best first; see read_expansion."""
+    """Ask for neighbours of `documents`, hierarchy and shared names around `seeds`, given best first; see read_expansion.
+
+    `period`: from when to when the question asks.
+    """
     return await tx.send(
         ExpansionRow,
         """select * from loci_api.expand_recall_hits(%(namespace)s, %(query)s, %(documents)s::bigint[], %(seeds)s::bigint[],
-           %(arms)s::text[], %(filters)s, %(as_of)s, %(known_at)s, %(user)s)""",
+           %(arms)s::text[], %(filters)s, %(as_of)s, %(known_at)s, %(user)s, %(from)s, %(to)s)""",
         query=query,
         user=user,
+        **dict(zip(("from", "to"), period or (None, None), strict=True)),
         documents=bigints(documents),
         seeds=bigints(seeds),
         arms=arms,
@@ -319,6 +335,7 @@ async def read_expansion(sent: Sent[ExpansionRow], seeds: list[int]) -> Expansio
         _hits(row, "linked"),
         Coverage(shares, row["unknown"], row["memories"]),
         dict(zip(row["standing_ids"] or [], row["standings"] or [], strict=True)),
+        dict(zip(row["time_ids"] or [], row["time_gaps"] or [], strict=True)),
         _took(row, EXPANSION_STEPS),
     )
 

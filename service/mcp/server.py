@@ -181,7 +181,8 @@ def _listed(tool: Tool) -> Listed:
 async def _answer(tool: Tool, arguments: JsonObject, reach: Reach, headers: dict[bytes, bytes], speaker: Speaker) -> CallToolResult:
     """The result of a tool: the reply of REST, or its problem, as this tool says it."""
     try:
-        checked = tool.arguments.model_validate(arguments).model_dump(mode="json", exclude_unset=True, by_alias=True)
+        stated = arguments if tool.schema else tool.arguments.stated(arguments)
+        checked = tool.arguments.model_validate(stated).model_dump(mode="json", exclude_unset=True, by_alias=True)
     except ValidationError as error:
         return failure(wrong_arguments(error, tool.arguments))
     given = {name: value for name, value in checked.items() if value is not None}  # models say null for what they leave out

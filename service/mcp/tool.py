@@ -43,10 +43,23 @@ Prefix = Annotated[str, Field(description="Prefix of keys, such as session/abc o
 Kind = Literal["reads", "looks", "adds", "changes", "replaces", "deletes"]
 
 
+LEFT_OUT = ("", "null", "undefined", "[]", "{}")  # how clients spell that they say nothing
+
+
 class Arguments(BaseModel):
     """Arguments of a tool: unknown ones are errors."""
 
     model_config = ConfigDict(extra="forbid")
+
+    @classmethod
+    def stated(cls, arguments: JsonObject) -> JsonObject:
+        """Arguments without those that may be left out and are, in words: null as a text, an empty one."""
+        names = {field.alias or name for name, field in cls.model_fields.items() if not field.is_required()}
+        return {
+            name: value
+            for name, value in arguments.items()
+            if not (name in names and isinstance(value, str) and value.strip() in LEFT_OUT)
+        }
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from db.pool import JsonObject, ServerKind, Transaction
 from db.recall import search
 from service.observability.metrics import PHASE_SECONDS
 from service.recall.log import log_recall, ranks_by_arm
-from service.recall.plan import Fused
+from service.recall.plan import Fused, Plan
 from service.recall.ranking import Ranking, note_hits
 from service.recall.sources import by_place, pack, unpack
 from service.recall.timing import milliseconds_since
@@ -134,7 +134,7 @@ def explain(ranking: Ranking, key: int) -> JsonObject:
         arm["weight"] = None if plan.relative else plan.weight(name)
         arm["path"] = ranking.arms[name].paths.get(key)
     shown: JsonObject = {
-        "because": because(fused, key, relative=plan.relative),
+        "because": because(plan, fused, key),
         "fusion": plan.question.fusion,
         "rrf_k": plan.k if plan.question.fusion == "rrf" else None,
         "added": fused.added.get(key, 0.0),
@@ -143,6 +143,9 @@ def explain(ranking: Ranking, key: int) -> JsonObject:
         "standing": fused.standings.get(key),
         "arms": arms,
     }
+    if plan.period is not None:
+        period = plan.period
+        shown["time"] = {"said": period.said, "from": period.start, "to": period.end, "nearness": fused.times.get(key, 0.0)}
     shown |= ranking.notes.get(key, {})
     if (moved := shown.get("succession")) is not None:
         place = (
@@ -154,18 +157,22 @@ def explain(ranking: Ranking, key: int) -> JsonObject:
     return {**shown, "waited": True} if key in ranking.found.waited else shown
 
 
-def because(fused: Fused, key: int, *, relative: bool) -> str:
+def because(plan: Plan, fused: Fused, key: int) -> str:
     """One line that says what a score is made of."""
     parts = [f"{name} {part[key]:.3g}" for name, part in fused.parts.items() if key in part]
-    if relative:
+    if plan.relative:
         return f"{fused.scores[key]:.3g} = mean of {', '.join(parts)}"
-    if stands := fused.added.get(key):
+    near = fused.times.get(key, 0.0)
+    if stands := fused.added.get(key, 0.0) - plan.time_part(near):
         parts.append(f"whose it is {stands:.3g}")
+    if then := plan.time_part(near):
+        parts.append(f"when it was {then:.3g}")
     if given := fused.lent.get(key):
         parts.append(f"neighbours {given:.3g}")
     sum_, factor = " + ".join(parts) or "0", fused.factors.get(key, 1.0)
     if factor == 1.0:
         return f"{fused.scores[key]:.3g} = {sum_}"
-    said_by = f"said by {fused.sources.get(key)}"
-    why = STANDINGS.get(fused.standings.get(key, ""), said_by)
-    return f"{fused.scores[key]:.3g} = ({sum_}) × {factor:g} ({why})"
+    reasons = [STANDINGS.get(fused.standings.get(key, ""), f"said by {fused.sources.get(key)}")]
+    if key in fused.times:
+        reasons = [*(reasons if factor != plan.time_factor(near) else []), "when it was"]
+    return f"{fused.scores[key]:.3g} = ({sum_}) × {factor:g} ({' and '.join(reasons)})"

@@ -3,7 +3,9 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 from functools import cached_property
+from math import exp, sqrt
 from typing import Any
 
 from db.recall.search import Hits
@@ -11,6 +13,7 @@ from service.recall.fusion import above, linear, normalised, reciprocal_rank, re
 from service.recall.question import Question
 from service.recall.relevance import OTHERS, Evidence
 from service.recall.sources import unpack
+from service.text.periods import Period, period_of
 
 NAMES_FULL = 4.0  # score over shared names from which a hit has the whole weight of that arm
 COSINE_FLOOR = 0.5  # relative_score only
@@ -21,6 +24,9 @@ OWN_PART = 0.25  # what is added for what somebody said of himself, where he ask
 SUBJECTS = frozenset({"about", "own"})  # standings of what says something of whom the question is about
 LENT_TO_STANDING = 0.3  # share of what neighbours lend that counts where some of these are found: they speak for themselves
 ABOUT = 2.0  # what the score of a memory is multiplied by that is about whom the question names, where that one also speaks
+TIME_FACTOR = 2.0  # what the score of a memory is multiplied by that began in the time that the question asks about; measured
+TIME_PART = 0.5  # and what is added to it: a question that asks of a time alone has no other words
+BESIDE_TIME = 0.6  # how near to that time is what began just before or after it; it fades with the root of the time's days
 SPEECH_WEIGHT = 2.0  # times the weight of a speaker, where the question asks what was said
 SPEECH = re.compile(
     r"\b(?:sa(?:y|ys|id)|tell|tells|told|mention\w*|think|thinks|thought|ask|asks|asked|suggest\w*|recommend\w*|propos\w*|opinion|"
@@ -103,6 +109,26 @@ class Plan:
             return factors.get("own" if own else standing or "", 1.0) * float(self.settings["assistant_weight"])
         return factors.get(standing or "", 1.0)
 
+    def nearness(self, gap: float) -> float:
+        """How near a memory that began so many days from the time that the question asks about is to it: 1 within it."""
+        if self.period is None or not gap:
+            return 1.0
+        days = (self.period.end - self.period.start) / timedelta(days=1)
+        return BESIDE_TIME * exp(-abs(gap) / sqrt(max(1.0, days)))
+
+    def time_part(self, near: float) -> float:
+        """What it adds that a memory is so near to the time that the question asks about."""
+        return TIME_PART * near if self.question.fusion == "linear" else 0.0
+
+    def time_factor(self, near: float) -> float:
+        """What its score is multiplied by."""
+        return 1.0 + (TIME_FACTOR - 1.0) * near
+
+    @cached_property
+    def period(self) -> Period | None:
+        """The time that the question asks about."""
+        return period_of(self.question.query, self.question.asked_at)
+
     def standing_part(self, standing: str, found: float) -> float:
         """What it adds that a memory stands so to whom the question is about; `found`: what the arms that look for names add."""
         if self.question.fusion != "linear":
@@ -126,7 +152,8 @@ class Fused:
 
     With relative_score, the mean of the parts. `evidence`: what says how likely it answers, by the place of a namespace. `near`:
     neighbours of a hit, with the share of its score that each gets; `shares`: by the place of a namespace, what hits lend at most.
-    `standings`: how memories stand to whom the question is about; `added`: what that adds.
+    `standings`: how memories stand to whom the question is about; `times`: how near they are to the time that it asks about; `added`:
+    what both add.
     """
 
     scores: dict[int, float]
@@ -139,3 +166,4 @@ class Fused:
     shares: Mapping[int, float] = field(default_factory=dict)
     standings: Mapping[int, str] = field(default_factory=dict)
     added: Mapping[int, float] = field(default_factory=dict)
+    times: Mapping[int, float] = field(default_factory=dict)

@@ -1,8 +1,9 @@
 """What a recall is asked."""
 
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Literal
+from zoneinfo import ZoneInfo
 
 from db.recall import search
 from loci.models.recall import Fusion, RecallInput
@@ -19,7 +20,8 @@ class Question:
     `similarity`: the cosine from which a memory counts that only its meaning found; None: any. `namespaces` None: the
     transaction's; "*": all that the caller may read. `user`: whom the first person means; None: the key's user, or nobody in
     particular. `min_relevance`: results below it are left out. `rerank`: how many results a reranker judges; True and None: as
-    configured; False: none. `rewrite`: how a language model adds questions to this one; None: not at all.
+    configured; False: none. `rewrite`: how a language model adds questions to this one; None: not at all. `asked_at`: the moment
+    that `yesterday` is told from, in the zone of the one who asks.
     """
 
     query: str
@@ -39,6 +41,7 @@ class Question:
     rerank: bool | int | None = None
     rewrite: Rewriting | None = None
     min_relevance: float | None = None
+    asked_at: datetime = field(default_factory=lambda: datetime.now(UTC))
 
 
 def make_scope(filters: dict[str, Any], as_of: datetime | None, known_at: datetime | None) -> search.Scope:
@@ -65,4 +68,11 @@ def question_of(stated: RecallInput) -> Question:
         rerank=stated.rerank,
         rewrite=stated.rewrite,
         min_relevance=stated.min_relevance,
+        asked_at=asked_at(stated.at or stated.as_of, stated.time_zone),
     )
+
+
+def asked_at(at: datetime | None, time_zone: str | None) -> datetime:
+    """The moment at which somebody asks, in the zone of the one who does: as stated, else that of the moment."""
+    moment = at or datetime.now(UTC)
+    return moment if time_zone is None else moment.astimezone(ZoneInfo(time_zone))

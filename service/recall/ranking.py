@@ -181,7 +181,7 @@ async def _around(plan: Plan, asked: Asked, arms: dict[str, Hits], near: Mapping
     if not seeds:
         return Fused(plan.fuse(parts), parts)
     found = await _ask_around(plan, asked.sources, [] if plan.relative else seeds, seeds[:20])
-    around = Around({}, {}, {}, {}, {})
+    around = Around({}, {}, {}, {}, {}, {})
     for place, expansion in found:
         count_arm_seconds(expansion.took)
         around.add(place, expansion)
@@ -206,6 +206,7 @@ class Around:
     coverage: dict[int, search.Coverage]  # by the place of a namespace
     shares: dict[int, float]  # what hits lend there, and names count; likewise
     standings: dict[int, str]  # how memories stand to whom the question is about
+    gaps: dict[int, float]  # days from the time that the question asks about
 
     def add(self, place: int, found: Expansion) -> None:
         """What was found in the namespace at a place."""
@@ -214,6 +215,7 @@ class Around:
         self.shares[place] = found.share
         self.sources.update({base | number: source for number, source in found.sources.items()})
         self.standings.update({base | number: standing for number, standing in found.standings.items()})
+        self.gaps.update({base | number: gap for number, gap in found.gaps.items()})
         for number, near in found.near.items():
             self.near[base | number] = [(base | other, found.share * SHARES[distance - 1]) for other, distance in near]
 
@@ -242,16 +244,19 @@ class Around:
         factors = {
             key: plan.factor(self.sources.get(key), self.standings.get(key), **beside) for key in {*self.sources, *self.standings}
         }
+        times = {key: plan.nearness(gap) for key, gap in self.gaps.items()}
+        factors |= {key: factors.get(key, 1.0) * plan.time_factor(near) for key, near in times.items()}
+        added |= {key: added.get(key, 0.0) + plan.time_part(near) for key, near in times.items()}
         scores = {
             key: (alone.get(key, 0.0) + given.get(key, 0.0) + added.get(key, 0.0)) * factors.get(key, 1.0)
             for key in {*alone, *given, *added}
         }
-        return Fused(scores, parts, given, factors, self.sources, evidence, self.near, self.shares, self.standings, added)
+        return Fused(scores, parts, given, factors, self.sources, evidence, self.near, self.shares, self.standings, added, times)
 
 
 async def with_turns(ranking: Ranking, keys: list[int]) -> Ranking:
     """The same, with the turns beside these hits. One more round trip."""
-    around = Around({}, {}, {}, {}, {})
+    around = Around({}, {}, {}, {}, {}, {})
     for place, found in await _ask_around(ranking.plan, ranking.asked.sources, keys, []):
         around.add(place, found)
     return replace(ranking, near=around.near)
@@ -271,6 +276,7 @@ async def _ask_around(plan: Plan, sources: list[Source], documents: list[int], s
                 arms=list(question.arms) if seeds else [],
                 scope=question.scope,
                 user=question.user,
+                period=None if plan.period is None else (plan.period.start, plan.period.end),
             ),
         )
         for place in {**of, **near}

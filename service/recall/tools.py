@@ -58,6 +58,7 @@ class Recall(Arguments):
     user: User | None = None
     as_of: Time | None = Field(None, description="What was true then")
     known_at: Time | None = Field(None, description="What was believed then")
+    at: Time | None = Field(None, description="Time and offset that `yesterday` is told from; default now")
     min_relevance: MinRelevance | None = None
     tiers: list[Tier] | None = Field(None, description="Search these too")
     namespaces: Names | None = Field(None, description="Other namespaces to search; * for all that you may read")

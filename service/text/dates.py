@@ -30,7 +30,7 @@ _NUMBERS = {
     )
     for word in words.split()
 }
-_DAYS = {
+WEEKDAYS = {
     name: day
     for day, names in enumerate(
         (
@@ -55,7 +55,7 @@ _STEPS = {
     **dict.fromkeys(
         ("last", "previous", "past", "letzte", "letzten", "letztes", "letzter", "vergangene", "vergangenen", "vorige"), -1
     ),
-    **dict.fromkeys(("voriges", "vorigen", "vergangenes"), -1),
+    **dict.fromkeys(("voriges", "vorigen", "vergangenes", "letztem", "vorigem", "vergangenem"), -1),
     **dict.fromkeys(("this", "diese", "diesen", "dieses", "dieser", "diesem"), 0),
     **dict.fromkeys(("next", "coming", "nächste", "nächsten", "nächstes", "nächster", "kommende", "kommenden", "kommendes"), 1),
 }
@@ -94,7 +94,7 @@ _PATTERNS = tuple(
         rf"(?:a )?{_COUNT} {_UNIT} (?P<ago>ago)",
         rf"(?P<ago>vor) {_COUNT} {_UNIT}",
         rf"in (?:a )?{_COUNT} {_UNIT}(?: time)?",
-        rf"{_STEP} (?P<day>{_any(_DAYS)})",
+        rf"{_STEP} (?P<day>{_any(WEEKDAYS)})",
         rf"{_STEP} {_UNIT}",
     )
 )
@@ -143,7 +143,7 @@ def _meaning(match: re.Match[str], base: date) -> str | None:
     if "near" in said:
         return (base + timedelta(days=_NEAR[said["near"]])).isoformat()
     if "day" in said:
-        return _weekday(base, _STEPS[said["step"]], _DAYS[said["day"]])
+        return _weekday(base, _STEPS[said["step"]], WEEKDAYS[said["day"]])
     if "step" in said:
         return _moved(base, _UNITS[said["unit"]], _STEPS[said["step"]], whole=True)
     count = int(said["n"]) if said["n"].isdigit() else _NUMBERS[said["n"]]

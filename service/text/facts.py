@@ -88,10 +88,10 @@ def _told_and_asked(sentence: str) -> list[str]:
     """
     if not _QUESTION.search(sentence) or _ASKS.match(sentence) or sentence[0] == "¿":
         return [sentence]
+    own = _OF_ONESELF.match(sentence) is not None
     for found in _BEFORE_QUESTION.finditer(sentence):
-        asked = sentence[found.end() :]
-        if ";" in found.group() or (_OF_ONESELF.match(sentence) and _ASKS.match(asked)):
-            return [sentence[: found.start()], asked]
+        if ";" in found.group() or (own and _ASKS.match(sentence, found.end())):
+            return [sentence[: found.start()], sentence[found.end() :]]
     return [sentence]
 
 

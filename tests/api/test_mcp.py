@@ -184,6 +184,15 @@ def test_tags_are_taken_as_models_write_them(api: Api, tools: Tools, tags: Any) 
     assert ok(api.get(f"/memories/{saved['id']}"))["tags"] == ["tea", "morning"]
 
 
+@pytest.mark.parametrize("word", ["null", "", "[]", "{}", "undefined", " null "])
+def test_an_optional_parameter_that_is_left_out_in_words_is_left_out(api: Api, tools: Tools, word: str) -> None:
+    saved = tools("save_memory", content="Ivy keeps goats.", tags=word, category=word, about=word, valid_from=word)
+    memory = ok(api.get(f"/memories/{saved['id']}"))
+    assert (memory["tags"], memory["category"], memory["about"]) == ([], "general", None)
+    assert "goats" in tools.text("search_memory", query="goats", tags=word, category=word, limit=word)
+    assert tools("save_memory", content="null")["id"] != saved["id"]
+
+
 def test_search_memory_finds_what_recall_over_rest_finds(api: Api, tools: Tools) -> None:
     for content, category, tag in [("green tea", "a/b", "x"), ("black tea", "a/b", "y"), ("tea house", "c", "x")]:
         api.write(content, category=category, tags=[tag])

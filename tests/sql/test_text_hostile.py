@@ -5,7 +5,7 @@ No time is measured. Each text is so long that its square would outlast any pati
 
 import time
 from collections.abc import Callable
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import Any
 
 import psycopg
@@ -13,6 +13,8 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from service.text import dates, facts, names, sensitive
+from service.text.corrections import completed
+from service.text.periods import period_of
 from tests.factories import World
 from tests.services import PATIENCE
 
@@ -47,8 +49,15 @@ def test_what_marks_a_number_on_the_way_may_stand_in_a_text(world: World) -> Non
 
 @pytest.mark.parametrize(
     "read",
-    [facts.split, sensitive.is_sensitive, names.find_names, lambda text: dates.resolve(text, date(2026, 1, 1))],
-    ids=["facts", "sensitive", "names", "dates"],
+    [
+        facts.split,
+        sensitive.is_sensitive,
+        names.find_names,
+        lambda text: dates.resolve(text, date(2026, 1, 1)),
+        lambda text: period_of(text, datetime(2026, 1, 1, tzinfo=UTC)),
+        lambda text: completed(text, text),
+    ],
+    ids=["facts", "sensitive", "names", "dates", "periods", "corrections"],
 )
 def test_the_process_reads_any_text_in_linear_time(read: Callable[[str], Any]) -> None:
     for unit in ENDS_LIKE:

@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime
 from typing import Annotated, Any, Literal, TypeVar, cast
 from unicodedata import category, combining, normalize
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
 from pydantic import (
     AfterValidator,
@@ -30,6 +31,21 @@ PIECE = 4096  # characters that are composed by one call
 SIGNS = re.compile(r"[^\w\s\x00-\x7f]++")  # among which marks are
 FIRST_JAMO, LAST_JAMO = "\u1160", "\u11ff"  # letters that are composed with those before them
 LARGEST, SMALLEST = 65504.0, 1e-30  # what a half and a single precision vector hold
+
+
+def _with_offset(moment: datetime) -> datetime:
+    """A moment that keeps its offset; without one it is UTC."""
+    _in_utc(moment)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _known_zone(name: str) -> str:
+    """The name of a time zone that there is."""
+    try:
+        ZoneInfo(name)
+    except (ValueError, OSError, KeyError):
+        raise ValueError("must be the name of a time zone, such as Europe/Berlin") from None
+    return name
 
 
 def _in_utc(moment: datetime) -> datetime:
@@ -221,6 +237,8 @@ EdgeType = Annotated[
 ]
 Literal1000 = Annotated[str, Field(min_length=1, max_length=1000, json_schema_extra=NO_NUL), AfterValidator(_storable)]
 Moment = Annotated[datetime, _not_seconds("datetime such as 2026-01-31T12:00:00Z"), AfterValidator(_in_utc)]
+LocalMoment = Annotated[datetime, _not_seconds("datetime such as 2026-01-31T12:00:00+01:00"), AfterValidator(_with_offset)]
+TimeZone = Annotated[str, Field(max_length=100, json_schema_extra=NO_NUL), AfterValidator(_known_zone)]
 Day = Annotated[date, _not_seconds("date such as 2026-01-31")]
 ServerKind = Annotated[
     Literal["primary", "standby"], Field(description="The kind of server that answered, as the header X-Loci-Server has it")

@@ -17,6 +17,7 @@ from loci.models.fields import (
     Items,
     Label,
     Layer,
+    LocalMoment,
     Metadata,
     Model,
     Moment,
@@ -26,6 +27,7 @@ from loci.models.fields import (
     ServerKind,
     Tags,
     Text,
+    TimeZone,
     Unit,
     User,
     Vector,
@@ -120,6 +122,14 @@ class RecallInput(Model):
     filters: Filters | None = Field(default=None, description="What the results are restricted to")
     as_of: Moment | None = Field(default=None, description="Valid at this moment; default now")
     known_at: Moment | None = Field(default=None, description="As believed at this moment; default now")
+    at: LocalMoment | None = Field(
+        default=None,
+        description="When it is asked, with the offset of the one who asks: what `yesterday`, `last summer` or `in May` in the "
+        "question is told from. It restricts nothing; default: as_of, else now",
+    )
+    time_zone: TimeZone | None = Field(
+        default=None, description="Time zone of the one who asks, such as Europe/Berlin; default: the offset of `at`, else UTC"
+    )
     min_relevance: Unit | None = Field(
         default=None, description="Leave out memories less likely to answer than this, 0 to 1; default: nothing is left out"
     )
@@ -155,11 +165,12 @@ class Explained(BaseModel):
     explain: dict[str, Any] | None = Field(
         default=None,
         description="What the score is made of: (the `part` of each arm + `added` for whose it is + `lent` by neighbours in the "
-        "session) × `factor`, for who said it; with relative_score the mean of the parts. `because` says it in one line. Each "
-        "arm's rank, score, weight and the "
+        "session) × `factor`, for who said it and when; with relative_score the mean of the parts. `because` says it in one "
+        "line. Each arm's rank, score, weight and the "
         "path that led there; `waited`: its vector was not stored yet; `rerank`: the reranker's score, rank and score before; "
         "`rewrite`: further questions, and its rank for each; `succession`: its place among hits that tell the same, the latest "
-        "first, or behind how many of these, and its score before; `relevance`: what that is made of",
+        "first, or behind how many of these, and its score before; `relevance`: what that is made of; `time`: which time the "
+        "question asks about, as it was read, and how near the memory is to it, 1 within it",
     )
 
 
