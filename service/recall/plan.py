@@ -14,6 +14,7 @@ from service.recall.question import Question
 from service.recall.relevance import OTHERS, Evidence
 from service.recall.sources import unpack
 from service.text.periods import Period, period_of
+from service.text.relations import IDLE
 
 NAMES_FULL = 4.0  # score over shared names from which a hit has the whole weight of that arm
 COSINE_FLOOR = 0.5  # relative_score only
@@ -25,8 +26,9 @@ SUBJECTS = frozenset({"about", "own"})  # standings of what says something of wh
 LENT_TO_STANDING = 0.3  # share of what neighbours lend that counts where some of these are found: they speak for themselves
 ABOUT = 2.0  # what the score of a memory is multiplied by that is about whom the question names, where that one also speaks
 TIME_FACTOR = 2.0  # what the score of a memory is multiplied by that began in the time that the question asks about; measured
-TIME_PART = 0.5  # and what is added to it: a question that asks of a time alone has no other words
-BESIDE_TIME = 0.6  # how near to that time is what began just before or after it; it fades with the root of the time's days
+TIME_PART = 1.0  # and what is added to it, where a question asks of nothing else: what did I do yesterday?
+DEEDS = frozenset("done doing happen happened happening habe hatte getan gemacht machte machten passiert geschehen".split())  # noqa: SIM905
+BESIDE_TIME = 0.5  # how near to that time is what began just before or after it; it fades with the root of the time's days
 SPEECH_WEIGHT = 2.0  # times the weight of a speaker, where the question asks what was said
 SPEECH = re.compile(
     r"\b(?:sa(?:y|ys|id)|tell|tells|told|mention\w*|think|thinks|thought|ask|asks|asked|suggest\w*|recommend\w*|propos\w*|opinion|"
@@ -118,7 +120,15 @@ class Plan:
 
     def time_part(self, near: float) -> float:
         """What it adds that a memory is so near to the time that the question asks about."""
-        return TIME_PART * near if self.question.fusion == "linear" else 0.0
+        return TIME_PART * near if self.asks_of_time_alone and self.question.fusion == "linear" else 0.0
+
+    @cached_property
+    def asks_of_time_alone(self) -> bool:
+        """Whether a question has a time, and else only words that every question has."""
+        if self.period is None:
+            return False
+        beside = self.question.query.lower().replace(self.period.said.lower(), " ")
+        return {*WORD.findall(beside)} <= IDLE | DEEDS
 
     def time_factor(self, near: float) -> float:
         """What its score is multiplied by."""
@@ -152,8 +162,8 @@ class Fused:
 
     With relative_score, the mean of the parts. `evidence`: what says how likely it answers, by the place of a namespace. `near`:
     neighbours of a hit, with the share of its score that each gets; `shares`: by the place of a namespace, what hits lend at most.
-    `standings`: how memories stand to whom the question is about; `times`: how near they are to the time that it asks about; `added`:
-    what both add.
+    `standings`: how memories stand to whom the question is about; `times`: how near they are to the time that it asks about;
+    `added`: what both add.
     """
 
     scores: dict[int, float]
