@@ -15,7 +15,7 @@ from db.sessions import context as db
 from loci.models.sessions import ContextInput
 from service.embedding.provider import Provider
 from service.observability.metrics import CONTEXTS, INJECTED
-from service.recall.question import ARMS, Question, make_scope
+from service.recall.question import ARMS, Question, asked_at, make_scope
 from service.recall.ranking import Ranking, note_hits, rank
 from service.recall.succession import later_first
 from service.sessions.context_text import HEADERS, LINES, Kept, Section, fit, one_line, render
@@ -119,6 +119,7 @@ async def _rank(
         user=request.user,
         similarity=float(limits["context_similarity"]),
         min_relevance=request.min_relevance,
+        asked_at=asked_at(request.scope.as_of, None),
     )
     ranking = (await later_first(await rank(tx, question, provider, settings))).likely()
     if not request.preview:

@@ -44,6 +44,7 @@ PARAMETERS = {
         "user",
         "as_of",
         "known_at",
+        "at",
         "min_relevance",
         "tiers",
         "namespaces",
@@ -186,7 +187,7 @@ def test_tags_are_taken_as_models_write_them(api: Api, tools: Tools, tags: Any) 
 
 @pytest.mark.parametrize("word", ["null", "", "[]", "{}", "undefined", " null "])
 def test_an_optional_parameter_that_is_left_out_in_words_is_left_out(api: Api, tools: Tools, word: str) -> None:
-    saved = tools("save_memory", content="Ivy keeps goats.", tags=word, category=word, about=word, valid_from=word)
+    saved = tools("save_memory", content="Ivy keeps goats.", tags=word, category=word, about=word, on_duplicate=word)
     memory = ok(api.get(f"/memories/{saved['id']}"))
     assert (memory["tags"], memory["category"], memory["about"]) == ([], "general", None)
     assert "goats" in tools.text("search_memory", query="goats", tags=word, category=word, limit=word)
