@@ -2,7 +2,7 @@
 -- that opens or closes what somebody said, and has no word of structure: what states something has a pronoun, a copula,
 -- a negation or a preposition, and Postgres knows those of many languages as stop words. Only of what was said in a
 -- conversation (spoken: the number of the turn), and where the turn is neither English nor German, whose courtesies
--- is_small_talk knows. Pure; a millisecond for a turn that has a sentence so short, else 20 µs.
+-- is_small_talk knows. Pure; 1.5 ms for each turn with a sentence so short, else 0.1 ms a sentence.
 create or replace function loci_internal.courtesies(p_items jsonb) returns integer[]
 language plpgsql immutable parallel safe set search_path = ''
 as $$

@@ -190,7 +190,7 @@ def test_an_optional_parameter_that_is_left_out_in_words_is_left_out(api: Api, t
     saved = tools("save_memory", content="Ivy keeps goats.", tags=word, category=word, about=word, on_duplicate=word)
     memory = ok(api.get(f"/memories/{saved['id']}"))
     assert (memory["tags"], memory["category"], memory["about"]) == ([], "general", None)
-    assert "goats" in tools.text("search_memory", query="goats", tags=word, category=word, limit=word)
+    assert "goats" in tools.text("search_memory", query="goats", tags=word, category=word, about=word)
     assert tools("save_memory", content="null")["id"] != saved["id"]
 
 
