@@ -57,8 +57,8 @@ comment on function loci_api.remember(text, jsonb) is
 
 -- The items of a write, typed: one scan of the JSON. An item that states no valid_from and is no episode may fold into
 -- an exact duplicate. Metadata of null are none, and those that are not stated are inherited. An item that corrects or
--- replaces a memory is written to its lineage. round: how many items of the same lineage stand before it, so that a round never
--- has two. Errors: 22023 with the item's position and field.
+-- replaces a memory is written to its lineage. round: how many items of the same lineage stand before it, so that a
+-- round never has two. Errors: 22023 with the item's position and field.
 create or replace function loci_internal.parse_memories(p_namespace_id integer, p_items jsonb)
 returns loci_internal.memory_input[]
 language sql volatile set search_path = ''
