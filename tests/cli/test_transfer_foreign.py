@@ -1,6 +1,7 @@
 """`loci import` of what other memory systems have written, and `loci export` to a folder that git can hold."""
 
 import json
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -196,6 +197,43 @@ def test_two_exports_to_a_folder_are_the_same_and_taking_one_back_changes_nothin
     imported(loci, tmp_path / "one", f"{filled}-b")
     there = {name: text.split(b"---\n", 2)[2] for name, text in folder(loci, f"{filled}-b", tmp_path / "three").items()}
     assert there == {name: text.split(b"---\n", 2)[2] for name, text in first.items()}
+
+
+HOSTILE_NAMES = (
+    *(
+        "../../up",
+        "/etc/passwd",
+        "..",
+        ".",
+        "~root",
+        "-rf",
+        "a\\..\\b",
+        "C:\\x",
+        "con",
+        "NUL.md",
+        "a\nb",
+        "\x1b[31mred",
+        "a\u202egpj",
+    ),
+    *("%2e%2e%2fx", "$(id)", "`id`", "a" * 255, "🙂" * 60, "file.md/..", ".loci", "export.json", "*", "a "),
+)
+
+
+def test_whatever_names_say_files_are_in_the_folder_and_nowhere_else(loci: Loci, namespace: str, tmp_path: Path) -> None:
+    lines = [
+        json.dumps({"content": f"{name} {at}", "lineage": name, "category": category, "tags": [name], "source": name})
+        for at, name in enumerate(HOSTILE_NAMES)
+        for category in {name.strip("/") if "//" not in name and name.strip("/ ") else "a", "../.."}
+    ]
+    given = loci("import", "-", "-n", namespace, input="\n".join(lines))
+    assert given.exit_code == 0, given.stderr + given.stdout
+    target = tmp_path / "within" / "notes"
+    written = folder(loci, namespace, target)
+    assert len(written) >= len(HOSTILE_NAMES)
+    everything = [path for path in tmp_path.rglob("*") if path.is_file() or path.is_symlink()]
+    assert {path.relative_to(target).as_posix() for path in everything} == set(written)
+    assert not [name for name in written if not re.fullmatch(r"[\w.-]+(/[\w.-]+)*", name) or "/." in f"/{name}" or len(name) > 400]
+    assert not any(part.partition(".")[0].upper() in {"CON", "NUL", "AUX", "PRN"} for name in written for part in name.split("/"))
 
 
 def test_an_edited_file_is_a_new_version_and_a_lineage_that_is_gone_loses_its_file(loci: Loci, filled: str, tmp_path: Path) -> None:
