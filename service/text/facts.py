@@ -42,6 +42,7 @@ _BEFORE_QUESTION = re.compile(r"\s*(?:[;,:]|\s[-–—])\s+(?=[\"'“¿]*\w)|\s+
 _OF_ONESELF = re.compile(
     r"(?!i (?:wonder|ask|mean|know|guess|see)\b)(?:i|i['’]\w+|my|we|we['’]\w+|our|ich|mein\w*|wir|unser\w*)\s", re.IGNORECASE
 )
+_ASKED = re.compile(r"[^.!?…]{1,300}[?\uff1f؟]")
 _QUESTION = re.compile(rf"[?\uff1f؟][{re.escape(_CLOSING)}]*$")
 _TAKES_BACK = re.compile(  # and the next sentence says what is right
     r"(?:(?:oh|wait|actually|sorry|oops|ach|moment),? )*(?:no|nope|nein|correction|korrektur|i was wrong|i misspoke|"
@@ -106,18 +107,22 @@ def _ends(line: str, start: int, end: re.Match[str]) -> bool:
     first = line[opening.end() : opening.end() + _LONGEST]
     before = line[max(start, end.start() - _LONGEST) : end.start()]
     word = re.split(r"[\s(\"'“\u2018]", before)[-1]
-    if first[0].islower() and (mark[-1] in _CLOSING or mark[0] in ".…"):
-        return mark == "." and _starts_small(line, start, word, first)
+    if first[0].islower() and (mark[-1] in _CLOSING or mark[0] in ".…") and not set(opening.group()) & set("¿¡"):
+        return (
+            _starts_small(line, start, word, opening.end()) if mark == "." else mark[0] in ".…" and _ASKS.match(first) is not None
+        )
     return mark[0] != "." or mark.startswith("..") or not _goes_on(word, first)
 
 
-def _starts_small(line: str, start: int, word: str, first: str) -> bool:
-    """Whether a sentence begins with a small letter after a full stop: not after an abbreviation, unless it asks."""
+def _starts_small(line: str, start: int, word: str, place: int) -> bool:
+    """Whether a sentence begins at a place with a small letter, after a full stop: not after an abbreviation, unless it asks."""
+    first = line[place : place + _LONGEST]
     if _goes_on(word, first) or f" {word.lower()} " in _SHORT:
         return f" {word.lower()} " in _MAY_END and bool(_ASKS.match(first))
     if f" {_WORD.findall(first)[0]} " in _STARTS:
         return True
-    return line[start : start + 1].islower() and len(word) >= _WRITTEN_OUT  # all of it is written small
+    small = line[start : start + 1].islower() or _ASKED.match(line, place) is not None  # all is written small, or this one asks
+    return small and len(word) >= _WRITTEN_OUT
 
 
 def _goes_on(word: str, first: str) -> bool:

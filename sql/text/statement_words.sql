@@ -47,10 +47,10 @@ begin
                             'm)\M|[,;:=])', 'g') m
         where m[1] not like '''%'), ' ') || ' ';
     v_opening := substring(
-        v_text, '^((?:(?=(?: (?:' || v_aside || '))* (?:' || v_errs || ') )(?:(?: (?:' || v_aside || '|' || v_errs
+        v_text, '^((?:(?=(?: (?:' || v_aside || '|[,:]))* (?:' || v_errs || ') )(?:(?: (?:' || v_aside || '|' || v_errs
                 || '))+ [,:])+|(?: (?:oh|well|ach))?(?= (?:actually|i meant|ich meinte) (?![,:])))'
                 || '(?: (?:actually|i meant?(?: to say)?(?: that)?|ich meinte?))? )');
-    if v_opening <> '' then
+    if v_opening ~ ('\m(' || v_errs || ')\M') then
         v_text := case when v_opening ~ ('\m(' || v_firm || ')\M') then ' to_correct ' else ' may_correct ' end
                   || substr(v_text, length(v_opening) + 1);
     end if;

@@ -152,6 +152,7 @@ def test_the_opposite_of_somebody_else_or_of_something_else_ends_nothing(world: 
         ("I was born in 1990.", "I mean, I was born in 1991."),
         ("The meeting is on Monday.", "I was wrong, the meeting is on Tuesday."),
         ("The meeting is on Monday.", "The meeting is on Tuesday, not Monday."),
+        ("Ich wohne in Ulm.", "Moment, nein, ich wohne in Bonn."),
         ("Ich fahre einen Volvo.", "Quatsch, ich fahre einen Saab."),
         ("Unser Büro ist in Bonn.", "Unser Büro ist in Ulm, nicht in Bonn."),
     ],
