@@ -99,7 +99,7 @@ alter table loci_data.edge_observations
     alter column confidence set not null,
     drop column by_day cascade,
     drop column keeps_end cascade,
-    drop column corrects cascade, drop column keeps_end;
+    drop column corrects cascade;
 reset role
 """
 

@@ -30,7 +30,7 @@ from tests.details import DETAILS, OTHERS, STATED
 from tests.services import Api, Service, eventually, new_api
 
 ELSEWHERE = {  # fields of a route that another operation has
-    "memories.forget": {"erase", "versions", "subtree", "dry_run"},
+    "memories.forget": {"erase", "versions", "subtree", "with_turns", "dry_run"},
     "sessions.add_turn": {"turns"},
     "sessions.add_turns": {"role", "content", "metadata", "said_at"},
 }

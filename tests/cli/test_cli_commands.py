@@ -67,6 +67,7 @@ CALLS = {
     "edge add": "{word} knows Bob",
     "edge list": "",
     "edge show": "{edge}",
+    "edge change": "{edge} --confidence 0.5",
     "edge remove": "{edge}",
     "edge decay": "",
     "edge-type list": "",

@@ -39,7 +39,7 @@ BEYOND_THE_DOCUMENT = {
     r"erase|vectors|format": "parameters of a query that need each other, or exclude each other",
     r"(.+\.)?(metadata|value)": "JSON inside: no NUL at any depth; in a query, text that is JSON",
     r"status|content": "an attribute's content and status change apart, by how it stands",
-    r"(.+\.)?(parent_id|target_id|memory_id|ids|corrects|other|lineage)": "refer to what is stored, or must not be the thing itself",
+    r"(.+\.)?(parent_id|target_id|memory_id|ids|corrects|replaces|other|lineage)": "refer to what is stored, or must not be the thing itself",
     r"(.+\.)?name|(.+\.)?aliases(\[\d+\])?|(.+\.)?source|(.+\.)?target|(.+\.)?aspect": "nothing is left of a name when it is folded",
     r"space|X-Space": "no segment . or ..; and schemathesis makes headers that the pattern of the document forbids",
     r"namespaces": "at most as many as the setting recall_namespaces",
@@ -47,6 +47,7 @@ BEYOND_THE_DOCUMENT = {
     r"messages(\[\d+\].*)?": "messages of several frameworks, of which the document shows the plainest; no NUL at any depth",
     r"questions(\[\d+\].*)?": "ids or contents, of memories that are stored",
     r"recall": "of one namespace, so without the field namespaces",
+    r"(.+\.)?time_zone": "names of time zones are the system's",
     r"key": "no segment . or .., and at most 512 characters with its space",
     r"(.+\.)?line|line \d+": "lines are checked one by one",
 }
