@@ -18,6 +18,7 @@ const SIGNALS: Record<Supersession["signal"], string> = {
   temporal_marker: "a word says that it changed",
   model: "a language model says so",
   single_valued: "a relation that has one end at a time",
+  replaced: "an agent stated its next version",
 };
 const ORIGINS: Record<Supersession["origin"], string> = { inline: "found when it was written", sweep: "found by a sweep", manual: "said by an agent", pass: "found by a pass" };
 
