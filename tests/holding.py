@@ -40,3 +40,18 @@ def watched(loop: asyncio.AbstractEventLoop) -> Iterator[Hold]:
     finally:
         ended.set()
         looking.result(60)
+
+
+def held_by_a_busy_thread(loop: asyncio.AbstractEventLoop, seconds: float = 0.3) -> float:
+    """How long a thread that never holds the interpreter for long keeps the loop waiting on this machine, now: the floor."""
+
+    def spin() -> None:
+        ended = time.thread_time() + seconds
+        while time.thread_time() < ended:
+            pass
+
+    with watched(loop) as most:
+        busy = threading.Thread(target=spin)
+        busy.start()
+        busy.join()
+    return most.process
