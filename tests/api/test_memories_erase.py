@@ -107,7 +107,7 @@ def write_canary(api: Api) -> tuple[list[str], list[str]]:
             "metadata": {"quuxcanary": ["quuxcanary"]},
             "source": "Quuxcanary",
             "session_id": "quuxcanary-session",
-            "entities": [{"name": "Quuxcanary Labs", "aliases": ["Quuxcanary Inc"]}],
+            "entities": [{"name": "Quuxcanary Labs", "aliases": ["Quuxcanary Inc"]}, {"name": "Quuxcanary Laboratories"}],
             "edges": [
                 {"source": "Quuxcanary Labs", "type": "quuxcanary_of", "literal": "all quuxcanaries"},
                 {"source": "Quuxcanary Labs", "type": "near", "target": "Oslo"},
@@ -128,11 +128,10 @@ def write_canary(api: Api) -> tuple[list[str], list[str]]:
     turn = api.write("my quuxcanary sang all night", session_id="s", parent_id=before)["id"]
     after = [api.write(f"{text}, they say", session_id="s")["id"] for text in ("how lovely", "so it is", "good night")]
     keyed(api, "POST", f"/memories/{turn}/links", {"target_id": before, "type": "quuxcanary"}, 201)
-    keyed(api, "POST", "/entities", {"name": "Quuxcanary Labs", "description": "quuxcanary", "metadata": {"k": "quuxcanary"}}, 201)
+    labs = ok(api.get("/entities/Quuxcanary Labs"))["id"]
+    keyed(api, "PATCH", f"/entities/{labs}", {"description": "quuxcanary", "metadata": {"k": "quuxcanary"}})
     keyed(api, "POST", "/edges", {"source": "Quuxcanary Labs", "type": "sells", "literal": "quuxcanaries", "memory_id": memory,
                                   "session_id": "quuxcanary", "metadata": {"k": "quuxcanary"}}, 201)  # fmt: skip
-    keyed(api, "POST", "/entities", {"name": "Quuxcanary Laboratories"}, 201)
-    labs = ok(api.get("/entities/Quuxcanary Labs"))["id"]
     keyed(api, "POST", f"/entities/{labs}/merge", {"other": "Quuxcanary Laboratories", "reason": "one quuxcanary"})
     items = [{"content": "a quuxcanary among many"}, {"content": "Oslo in spring", "entities": [{"name": "Oslo"}]}]
     batch = keyed(api, "POST", "/memories/batch", {"items": items})["items"]
@@ -274,8 +273,8 @@ def test_a_retry_after_the_erasure_is_told_so_and_writes_nothing(api: Api) -> No
         ("DELETE", "/memories/{id}", None),
         ("POST", "/memories/{id}/links", {"target_id": "{other}"}),
         ("POST", "/memories/{other}/links", {"target_id": "{id}"}),
-        ("POST", "/entities", {"name": "Zeus"}),
-        ("POST", "/edges", {"source": "Zeus", "type": "t", "literal": "x"}),
+        ("PATCH", "/entities/Zeus", {"type": "god"}),
+        ("POST", "/edges", {"source": "Zeus", "type": "t", "literal": "x", "memory_id": "{id}"}),
         ("POST", "/edges/batch", {"items": [{"source": "Hera", "type": "t", "literal": "x", "memory_id": "{id}"}]}),
         ("POST", "/memories/batch", {"items": [{"content": "one"}, {"content": "erase me too"}]}),
     ],

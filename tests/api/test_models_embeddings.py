@@ -167,7 +167,7 @@ def test_a_dead_endpoint_slows_no_write_and_no_answer(server: Server, endpoint: 
             silent.set()
     server.drop(database)
     assert len(found["results"]) == 10
-    assert found["skipped"]["vector"] == "the embedding endpoint sent nothing for 0.1 s"
+    assert found["skipped"]["vector"] == "the embedding endpoint sent no answer within 0.1 s"
 
 
 def test_a_dead_endpoint_is_not_asked_again_by_every_question(
@@ -334,7 +334,7 @@ async def test_an_endpoint_that_is_silent_is_said_to_be() -> None:
         raise httpx.ReadTimeout("")
 
     asked, _ = provider(silent)
-    with pytest.raises(EmbeddingError, match=r"^the embedding endpoint sent nothing for 1\.5 s$"):
+    with pytest.raises(EmbeddingError, match=r"^the embedding endpoint sent no answer within 1\.5 s$"):
         await asked.embed(["x"], timeout=1.5)
 
 

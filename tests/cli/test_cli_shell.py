@@ -70,7 +70,7 @@ def test_import_atomic_writes_all_of_a_good_file_from_standard_input(loci: Loci,
     result = loci("import", "-", "--namespace", namespace, "--atomic", "--json", input=lines)
     assert result.exit_code == 0, result.stderr
     assert json.loads(result.stdout) | {"seconds": 0} == {
-        "dry_run": False, "memories": 50, "entities": 0, "edges": 0, "duplicates": 0, "ignored": 0, "superseded": 43, "cut_short": 0, "lines": 50, "seconds": 0, "errors": [],
+        "dry_run": False, "memories": 50, "entities": 0, "edges": 0, "duplicates": 0, "ignored": 0, "superseded": 43, "cut_short": 0, "lines": 50, "seconds": 0, "wrong": 0, "errors": [],
     }  # fmt: skip
     history = json.loads(loci("memory", "history", "l1", "--namespace", namespace, "--json").stdout)
     assert [row["content"] for row in history] == [f"fact {n}" for n in range(1, 50, 7)]

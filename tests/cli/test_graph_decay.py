@@ -47,7 +47,7 @@ def test_decay_without_a_type_changes_the_namespaces_rate(loci: Loci, aged: str)
 
 def test_decay_without_a_rate_recalculates(loci: Loci, aged: str) -> None:
     result = loci("edge", "decay", "-n", aged)
-    assert [line.split() for line in result.stdout.splitlines()] == [["faded", "revived"], ["0", "0"]]
+    assert [line.split() for line in result.stdout.splitlines()] == [["faded", "revived", "faded_now"], ["0", "0", "0"]]
 
 
 def test_a_threshold_set_from_the_command_line_moves_every_edge(loci: Loci, aged: str) -> None:

@@ -315,14 +315,14 @@ def cost(format: str, data: bytes, path: Path) -> float:
             pass
         return time.thread_time() - began
 
-    return min(once() for _ in range(3))
+    return min(once() for _ in range(5))
 
 
 @pytest.mark.parametrize("hostile", HOSTILE)
 def test_reading_costs_no_more_than_its_length(hostile: str, tmp_path: Path) -> None:
     name, make = HOSTILE[hostile]
     small, large = (cost(name, make(size), tmp_path / "x") for size in (SIZE, TIMES * SIZE))
-    assert large < 2.2 * TIMES * max(small, 0.002), (small, large)  # the square would be 16-fold
+    assert large < 3 * TIMES * max(small, 0.002), (small, large)  # the square would be 16-fold
 
 
 def test_every_format_has_a_hostile_file() -> None:
