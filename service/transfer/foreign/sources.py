@@ -33,6 +33,8 @@ SMALL = 16 * MIB
 LONGEST_LINE = 256 * MIB
 HEAD = 256 * 1024
 IN_MEMORY = 64 * MIB  # the largest file that is read whole
+DEEPEST = 200  # levels of lists and objects in a file of items
+LEVELS = {"start_array": 1, "start_map": 1, "end_array": -1, "end_map": -1}
 LONGEST_PATH = 4096  # characters in an archive
 MOST_FOLDERS = 100  # that a member lies in
 HIDDEN = frozenset({".git", ".trash", "__MACOSX"})
@@ -90,12 +92,22 @@ class File:
         number = 0
         with self.open() as stream:
             try:
-                for value in ijson.items(stream, path, use_float=True):
+                events = ijson.parse(self._shallow(ijson.basic_parse(stream, use_float=True)))
+                for value in ijson.items(events, path):
                     yield value
                     number += 1
             except (ijson.JSONError, UnicodeDecodeError, OverflowError, RecursionError) as error:
                 place = self.place(f"{path.removesuffix('item').removesuffix('.')}[{number}]")
                 raise Unreadable(f"is no JSON from here on: {str(error).splitlines()[0]}", place) from None
+
+    def _shallow(self, events: Iterator[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+        """Events of a parser, of so many levels at most: it names each by its way through all of them. Raises Unreadable."""
+        level = 0
+        for event in events:
+            level += LEVELS.get(event[0], 0)
+            if level > DEEPEST:
+                raise Unreadable(f"has more than {DEEPEST} levels", self.place())
+            yield event
 
     def _whole(self) -> bytes:
         with self.open() as stream:
