@@ -5,7 +5,7 @@ import json
 import re
 import unicodedata
 from collections.abc import AsyncIterator
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 from typing import Any
 
 import orjson
@@ -83,4 +83,5 @@ def _is_id(name: str) -> bool:
 def _name(text: str) -> str:
     """A part of a path that every file system takes."""
     plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
-    return NO_NAME.sub("-", plain).strip("-_")[:LONGEST_NAME].strip("-_")
+    name = NO_NAME.sub("-", plain).strip("-_")[:LONGEST_NAME].strip("-_")
+    return f"{name}_" if PureWindowsPath(name).is_reserved() else name  # there, a file or folder may not be called con
