@@ -188,7 +188,7 @@ COLUMNS = {
     "context_parts.profile": "[{id, content, …}] about the one who asks, to show.",
     "context_parts.memories": "[{id, content, …}] to show.",
     "context_parts.turns": "The last turns of the session.",
-    "context_parts.working_memory": "Entries of the space.",
+    "context_parts.working_memory": "Entries of the space, of the one that plain keys go to, and of the session.",
     "conversation_log.content": "What was said.",
     "conversation_log.metadata": "Any JSON object.",
     "list_namespaces.edges": "Edges believed, those that have faded or ended included; those that hold at no moment are not.",

@@ -6,15 +6,14 @@
 --          last ended (p_repeat: all); held_back: how many are left out. Where p_documents is empty and this is the
 --          first context of the session (begin_context), the most important memories instead (setting
 --          context_first): fallback
--- graph what the message names and the edges around that, as graph_context has it working_memory, patrol, subagents
--- entries without their values: of the space p_space; and, unless that is of a patrol or a
--- subagent, findings of patrols, and the keys of subagents that end in -index; newest first, setting
--- context_working_memory,
---            and one more
--- turns the last ones of the session (setting replayed_turns) Without a session every context is the first, nothing is
--- held back, and there are no turns. p_space null: the space of the key, else session/ and the
--- session, else the caller's own. p_sections: what is
--- wanted, null for all. p_preview: the context was not begun. Cost: that of graph_context, and a few ranges of indexes.
+-- graph what the message names and the edges around that, as graph_context has it
+-- working_memory, patrol, subagents entries without their values, newest first (setting context_keys, and one more):
+--          of the space, of the one that plain keys go to, and of the session; findings of patrols; keys of subagents
+--          that end in -index. Of a patrol or a subagent only the entries of its space
+-- turns the last ones of the session (setting replayed_turns)
+-- Without a session every context is the first, nothing is held back, and there are no turns. p_space null: the space
+-- of the key, else session/ and the session, else the caller's own. p_sections: what is wanted, null for all.
+-- p_preview: the context was not begun. Cost: that of graph_context, and a few ranges of indexes.
 -- Security definer: past the policies; checks the caller itself. Errors: 42501, P0002, 22023.
 create or replace function loci.context_parts(
     p_namespace text, p_message text default null, p_session_id text default null, p_space text default null,
@@ -69,13 +68,17 @@ begin
         from loci.graph_context(p_namespace, p_message, p_as_of => p_as_of, p_known_at => p_known_at) g;
     end if;
     if 'working_memory' = any (v_sections) then
-        working_memory := loci_internal.context_working_memory(v_namespace_id, space, null, v_keys);
+        working_memory := loci_internal.context_working_memory(
+            v_namespace_id,
+            case when v_own then array[space]
+                 else array[space, loci_internal.working_memory_space(v_namespace_id, p_space),
+                            loci_internal.session_space(p_session_id)] end, null, v_keys);
     end if;
     if 'patrol' = any (v_sections) and not v_own then
-        patrol := loci_internal.context_working_memory(v_namespace_id, 'patrol', null, v_keys);
+        patrol := loci_internal.context_working_memory(v_namespace_id, '{patrol}', null, v_keys);
     end if;
     if 'subagents' = any (v_sections) and not v_own then
-        subagents := loci_internal.context_working_memory(v_namespace_id, 'subagent', '-index', v_keys);
+        subagents := loci_internal.context_working_memory(v_namespace_id, '{subagent}', '-index', v_keys);
     end if;
     if 'turns' = any (v_sections) and p_session_id is not null then
         select jsonb_agg(to_jsonb(t) order by t.id) into turns from loci.list_turns(p_namespace, p_session_id) t;
@@ -106,26 +109,10 @@ $$;
 comment on function loci_internal.memories_new_to_session is
     'Memories that a session was not shown yet, and how many others there are.';
 
--- Whose context is built: a space of working memory, two segments. The one that is stated, or that the key was made
--- for; else that of the session; else, and where a session's name holds a slash and so is no segment, the caller's
--- own. Errors: 22023 (space).
-create or replace function loci_internal.context_space(p_namespace_id integer, p_space text, p_session_id text)
-returns text
-language sql stable set search_path = ''
-as $$
-    select case when p_space is null and p_session_id <> '' and p_session_id !~ '/'
-                     and loci_internal.key_space(p_namespace_id) is distinct from
-                         loci_internal.working_memory_space(p_namespace_id, null)
-                then 'session/' || p_session_id
-                else loci_internal.working_memory_space(p_namespace_id, p_space) end
-$$;
-comment on function loci_internal.context_space(integer, text, text) is
-    'The space of working memory that a context is for. Errors: 22023.';
-
--- Which entries of working memory live under this path? All but their values, newest first, at most p_limit, and one
+-- Which entries of working memory live under any of these paths? All but their values, newest first, at most p_limit, and one
 -- more where there are more; p_ending: only keys whose last segment ends so. expires_in: seconds left. Ranges of the
 -- primary key, read whole.
-create or replace function loci_internal.context_working_memory(p_namespace_id integer, p_path text, p_ending text,
+create or replace function loci_internal.context_working_memory(p_namespace_id integer, p_paths text[], p_ending text,
                                                                 p_limit integer) returns jsonb
 language plpgsql stable set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off
 as $$
@@ -133,15 +120,17 @@ declare
     v_now timestamptz := clock_timestamp();
 begin
     return coalesce(jsonb_agg(to_jsonb(e) order by e.stored_at desc, e.key), '[]')
-    from (select w.key, w.space, w.category, w.tags, w.stored_at, w.expires_at,
+    -- distinct: the path of a key may lie within that of the session
+    from (select distinct w.key, w.space, w.category, w.tags, w.stored_at, w.expires_at,
                  extract(epoch from w.expires_at - v_now)::double precision as expires_in
-          from loci_internal.working_memory_key_ranges(p_path) r
+          from unnest(p_paths) p(path)
+          cross join lateral loci_internal.working_memory_key_ranges(p.path) r
           cross join lateral (
               select o.* from loci_data.working_memory o
               where o.namespace_id = p_namespace_id and o.key >= r.lowest and o.key < r.bound
                 and o.expires_at > v_now offset 0) w
-          where p_ending is null or right(w.key, length(p_ending)) = p_ending
+          where p.path is not null and (p_ending is null or right(w.key, length(p_ending)) = p_ending)
           order by w.stored_at desc, w.key limit p_limit + 1) e;
 end $$;
-comment on function loci_internal.context_working_memory(integer, text, text, integer) is
-    'Live entries of working memory under a path, without values, newest first.';
+comment on function loci_internal.context_working_memory(integer, text[], text, integer) is
+    'Live entries of working memory under any of some paths, without values, newest first.';

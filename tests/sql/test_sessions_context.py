@@ -196,23 +196,25 @@ def test_a_message_brings_the_edges_around_what_it_names(world: World) -> None:
 def shelve(world: World) -> None:
     for key in ("session/s/draft", "session/sx/no", "patrol/heartbeat/alerts", "patrol/heartbeat/briefing", "patrol/news/today"):
         save(world, key)
-    for key in ("subagent/t1/paper-index", "subagent/t1/paper-1", "subagent/t2/index", "subagent/t2/a/b-index", "agent/x/own"):
+    for key in ("subagent/t1/paper-index", "subagent/t1/paper-1", "subagent/t2/index", "subagent/t2/a/b-index", "agent/x/own", "plan"):
         save(world, key)
 
 
 SPACES = [
-    (None, "s", "session/s", ["session/s/draft"], True),
-    ("session/sx", "s", "session/sx", ["session/sx/no"], True),
-    ("agent/x", "s", "agent/x", ["agent/x/own"], True),
+    (None, "s", "session/s", ["agent/operator/plan", "session/s/draft"], True),
+    ("session/sx", "s", "session/sx", ["session/sx/no", "session/s/draft"], True),
+    ("agent/x", "s", "agent/x", ["agent/x/own", "session/s/draft"], True),
+    ("agent/x", None, "agent/x", ["agent/x/own"], True),
+    ("session/s", "s", "session/s", ["session/s/draft"], True),
     ("patrol/heartbeat", "s", "patrol/heartbeat", ["patrol/heartbeat/briefing", "patrol/heartbeat/alerts"], False),
     ("subagent/t1", "s", "subagent/t1", ["subagent/t1/paper-1", "subagent/t1/paper-index"], False),
-    (None, None, "agent/operator", [], True),
-    (None, "a/b", "agent/operator", [], True),
+    (None, None, "agent/operator", ["agent/operator/plan"], True),
+    (None, "a/b", "agent/operator", ["agent/operator/plan"], True),
 ]
 
 
 @pytest.mark.parametrize(("space", "session", "own", "held", "others"), SPACES)
-def test_a_space_shows_its_own_entries_and_those_of_others_unless_it_is_one_of_them(
+def test_an_inventory_has_the_space_the_session_and_where_plain_keys_go_but_of_a_patrol_its_own_alone(
     world: World, space: str | None, session: str | None, own: str, held: list[str], others: bool
 ) -> None:
     shelve(world)
