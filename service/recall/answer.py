@@ -135,8 +135,8 @@ def explain(ranking: Ranking, key: int) -> JsonObject:
         arm["path"] = ranking.arms[name].paths.get(key)
     shown: JsonObject = {
         "because": because(plan, fused, key),
-        "fusion": plan.question.fusion,
-        "rrf_k": plan.k if plan.question.fusion == "rrf" else None,
+        "fusion": plan.fusion,
+        "rrf_k": plan.k if plan.fusion == "rrf" else None,
         "added": fused.added.get(key, 0.0),
         "lent": fused.lent.get(key, 0.0),
         "factor": fused.factors.get(key, 1.0),

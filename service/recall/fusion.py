@@ -29,12 +29,12 @@ def normalised(scores: Mapping[Id, float]) -> dict[Id, float]:
 
 
 def relative_score(arms: Iterable[Mapping[Id, float]]) -> dict[Id, float]:
-    """Fuse arms by the mean of their normalised scores: of the arms that found the id."""
-    found: dict[Id, list[float]] = defaultdict(list)
-    for scores in arms:
-        for key, score in normalised(scores).items():
-            found[key].append(score)
-    return {key: sum(values) / len(values) for key, values in found.items()}
+    """Fuse arms by the mean of their normalised scores, over all arms that found anything; 0 where an arm has not found the id.
+
+    So a further match never costs an id its rank.
+    """
+    hit = [normalised(scores) for scores in arms if scores]
+    return linear((scores, 1 / len(hit)) for scores in hit)
 
 
 def linear(arms: Iterable[tuple[Mapping[Id, float], float]]) -> dict[Id, float]:

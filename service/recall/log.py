@@ -37,7 +37,7 @@ async def log_recall(ranking: Ranking) -> UUID | None:
         "session_id": question.session_id,
         "query": question.query,
         "arms": list(question.arms),
-        "fusion": question.fusion,
+        "fusion": ranking.plan.fusion,
         "k": question.k,
         "filters": question.scope.filters,
         "as_of": question.scope.as_of and question.scope.as_of.isoformat(),

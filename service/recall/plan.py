@@ -9,6 +9,7 @@ from math import exp, sqrt
 from typing import Any
 
 from db.recall.search import Hits
+from loci.models.recall import Fusion
 from service.recall.fusion import above, linear, normalised, reciprocal_rank, relative_score
 from service.recall.question import Question
 from service.recall.relevance import OTHERS, Evidence
@@ -17,7 +18,6 @@ from service.text.periods import Period, period_of
 from service.text.relations import IDLE
 
 NAMES_FULL = 4.0  # score over shared names from which a hit has the whole weight of that arm
-COSINE_FLOOR = 0.5  # relative_score only
 ASSISTANT = "assistant"  # the role under which frameworks keep what a model said
 NAMING_ARMS = frozenset({"graph", "names"})  # they say that a hit has to do with whom the question names
 ABOUT_PART = 0.7  # what these add at least for a memory that is about whom the question names, found by them or not
@@ -62,9 +62,14 @@ class Plan:
         return relative_score(parts.values()) if self.relative else linear((part, 1.0) for part in parts.values())
 
     @property
+    def fusion(self) -> Fusion:
+        """How the arms are fused: as the question says, else the namespace's setting."""
+        return self.question.fusion or self.settings["fusion"]
+
+    @property
     def relative(self) -> bool:
         """Whether scores are averaged, which leaves weights, k and neighbours out of it."""
-        return self.question.fusion == "relative_score"
+        return self.fusion == "relative_score"
 
     def normalised(self, arm: str, hits: Hits, mean: Mapping[int, float], share: Mapping[int, float]) -> dict[int, float]:
         """Scores of an arm as they are added or averaged, nought to one.
@@ -72,8 +77,9 @@ class Plan:
         By the place of a namespace: `mean` of cosines; `share` that a name counts there. A long memory has many names, so that one
         shared with another says little.
         """
-        if self.relative:  # a cosine below the floor does not count
-            return normalised({key: s for key, s in hits.scores.items() if arm != "vector" or s >= COSINE_FLOOR})
+        if self.relative:
+            lowest = self.settings["relative_similarity"] if arm == "vector" else 0.0
+            return normalised({key: score for key, score in hits.scores.items() if score >= lowest})
         if arm == "vector":
             lowest = min(hits.scores.values(), default=0.0)
             return above(hits.scores, {key: mean.get(unpack(key)[0], lowest) for key in hits.scores})
@@ -85,7 +91,7 @@ class Plan:
         self, arms: Mapping[str, Hits], mean: Mapping[int, float], share: Mapping[int, float] | None = None
     ) -> dict[str, dict[int, float]]:
         """What each arm adds to the score of each hit that it found; with relative_score, what is averaged."""
-        if self.question.fusion == "rrf":
+        if self.fusion == "rrf":
             return {name: reciprocal_rank([(hits.scores, self.weight(name))], k=self.k) for name, hits in arms.items()}
         scores = {name: self.normalised(name, hits, mean, share or {}) for name, hits in arms.items()}
         return scores if self.relative else {name: linear([(of, self.weight(name))]) for name, of in scores.items()}
@@ -120,7 +126,7 @@ class Plan:
 
     def time_part(self, near: float) -> float:
         """What it adds that a memory is so near to the time that the question asks about."""
-        return TIME_PART * near if self.asks_of_time_alone and self.question.fusion == "linear" else 0.0
+        return TIME_PART * near if self.asks_of_time_alone and self.fusion == "linear" else 0.0
 
     @cached_property
     def asks_of_time_alone(self) -> bool:
@@ -141,7 +147,7 @@ class Plan:
 
     def standing_part(self, standing: str, found: float) -> float:
         """What it adds that a memory stands so to whom the question is about; `found`: what the arms that look for names add."""
-        if self.question.fusion != "linear":
+        if self.fusion != "linear":
             return 0.0
         return max(0.0, ABOUT_PART - found) if standing == "about" else OWN_PART if standing == "own" else 0.0
 

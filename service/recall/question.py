@@ -28,7 +28,7 @@ class Question:
     k: int = 10
     arms: tuple[Arm, ...] = ARMS
     weights: dict[str, float] = field(default_factory=dict)
-    fusion: Fusion = "linear"
+    fusion: Fusion | None = None
     rrf_k: float | None = None
     scope: search.Scope = field(default_factory=lambda: search.Scope({}))
     embedding: list[float] | None = None

@@ -9,7 +9,11 @@ as $$
     select d.subject, d.name, loci.default_settings() #> string_to_array(d.name, '.'),
            d.type, d.lowest::numeric, d.highest::numeric, d.meaning
     from (values
+    ('recall', 'fusion', 'linear | rrf | relative_score', null, null,
+     'How rankings are joined: weighted sum of scores, reciprocal ranks, or mean of scores over the best of each arm'),
     ('recall', 'rrf_k', 'number', 0, null, 'k of reciprocal rank fusion; the larger, the less first ranks weigh'),
+    ('recall', 'relative_similarity', 'number', 0, 1,
+     'Cosine from which meaning counts with fusion relative_score'),
     ('recall', 'depth', 'integer', 0, 10000,
      'Results that each arm hands to fusion; the search by words twice as many'),
     ('recall', 'weights.lexical', 'number', 0, null, 'Weight of the search by words (BM25)'),
@@ -32,8 +36,7 @@ as $$
     ('recall', 'recall_namespaces', 'integer', 0, 100000000, 'Namespaces that one recall may span'),
     ('recall', 'recall_log', 'boolean', null, null, 'Whether recalls are logged as rows if the request does not say'),
     ('recall', 'recall_log_days', 'number', 0, 36500, 'Days that logged recalls are kept'),
-    ('recall', 'recall_rerank', 'boolean', null, null,
-     'Whether results of this namespace are shown to a reranker where one is configured'),
+    ('recall', 'recall_rerank', 'boolean', null, null, 'Whether its results are shown to a reranker where there is one'),
     ('recall', 'recall_rewrite', 'boolean', null, null,
      'Whether a model rewrites the question of a recall that asks for it'),
     ('graph', 'decay_rate', 'number', 0, 1e9, 'Rate of decay of an edge: confidence × e^(-rate × days)'),

@@ -72,7 +72,8 @@ comment on function loci_internal.check_settings(jsonb) is
 create or replace function loci.default_settings() returns jsonb
 language sql immutable parallel safe
 return '{
-    "rrf_k": 5, "depth": 100, "recall_waiting": 10, "recall_namespaces": 100, "recall_log": false,
+    "fusion": "linear", "rrf_k": 5, "relative_similarity": 0.5, "depth": 100, "recall_waiting": 10,
+    "recall_namespaces": 100, "recall_log": false,
     "recall_log_days": 30, "recall_rerank": true, "recall_rewrite": true,
     "weights": {"lexical": 1.0, "vector": 0.8, "graph": 0.7, "names": 3.0, "hierarchy": 0.5, "walk": 0.35,
                 "working_memory": 0.7, "conversation": 0.7},

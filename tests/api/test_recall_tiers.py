@@ -189,7 +189,7 @@ def stated(api: Api) -> Api:
     return api
 
 
-def test_a_relative_score_is_the_mean_of_the_arms_that_hit_and_the_own_one_of_a_single_arm(stated: Api) -> None:
+def test_a_relative_score_is_the_mean_over_the_arms_that_found_anything(stated: Api) -> None:
     results = stated.recall("apple", arms=["lexical", "vector"], embedding=pointing(1.0), fusion="relative_score", explain=True)[
         "results"
     ]
@@ -200,9 +200,9 @@ def test_a_relative_score_is_the_mean_of_the_arms_that_hit_and_the_own_one_of_a_
         if "lexical" in result["explain"]["arms"]
     }
     best = max(words.values())
-    assert found["quince"]["score"] == pytest.approx(1.0)  # the best of the vector arm, and of no other
+    assert found["quince"]["score"] == pytest.approx(0.5)  # the best of the vector arm, and of no other
     assert found["apple apple apple"]["score"] == pytest.approx((words["apple apple apple"] / best + 0.6 / 0.9) / 2, abs=1e-3)
-    assert found["apple"]["score"] == pytest.approx(words["apple"] / best)  # its cosine is below the floor
+    assert found["apple"]["score"] == pytest.approx(words["apple"] / best / 2)  # its cosine is below the floor
     assert "medlar" not in found
 
 
@@ -212,11 +212,38 @@ def test_relative_scores_are_what_their_explanation_says(stated: Api) -> None:
     ]
     for result in results:
         shares = [arm["part"] for arm in result["explain"]["arms"].values() if arm["part"] is not None]
-        assert result["score"] == pytest.approx(sum(shares) / len(shares))
+        assert result["score"] == pytest.approx(sum(shares) / 2)
         assert 0 <= result["score"] <= 1
         assert (result["explain"]["lent"], result["explain"]["rrf_k"]) == (0, None)
     apple = next(result for result in results if result["content"] == "apple")
     assert apple["explain"]["arms"]["vector"]["part"] is None
+
+
+def test_a_namespace_says_how_it_fuses_and_a_request_differently(stated: Api) -> None:
+    asked = {"arms": ["lexical", "vector"], "embedding": pointing(1.0), "explain": True}
+
+    def fused(**fields: Any) -> tuple[str, dict[str, float]]:
+        results = stated.recall("apple", **asked, **fields)["results"]
+        return results[0]["explain"]["fusion"], {result["content"]: result["score"] for result in results}
+
+    plain = fused()
+    ok(stated.client.patch(f"/namespaces/{stated.namespace}", json={"settings": {"fusion": "relative_score", "relative_similarity": 0.95}}))
+    assert (plain[0], fused()[0], fused(fusion="linear")) == ("linear", "relative_score", plain)
+    assert "quince" not in fused()[1]  # its cosine is 0.9
+    ok(stated.client.patch(f"/namespaces/{stated.namespace}", json={"settings": {"fusion": "rrf"}}))
+    assert fused() == fused(fusion="rrf")
+    wrong = problem(stated.client.patch(f"/namespaces/{stated.namespace}", json={"settings": {"fusion": "borda"}}), 422, "invalid-request")
+    assert "linear or rrf or relative_score" in wrong["detail"]
+
+
+def test_a_context_fuses_as_its_namespace_says(stated: Api) -> None:
+    def scores() -> list[float]:
+        return [row["score"] for row in ok(stated.post("/context", {"message": "apple", "preview": True}))["memories"]]
+
+    plain = scores()
+    ok(stated.client.patch(f"/namespaces/{stated.namespace}", json={"settings": {"fusion": "relative_score"}}))
+    assert scores() != plain
+    assert scores() == [row["score"] for row in stated.recall("apple", fusion="relative_score", k=len(plain))["results"]]
 
 
 def test_relative_scores_owe_nothing_to_neighbours_nor_to_weights(api: Api) -> None:
@@ -230,7 +257,7 @@ def test_relative_scores_owe_nothing_to_neighbours_nor_to_weights(api: Api) -> N
 
 def test_relative_scores_average_over_the_other_tiers_too(tiers: Api) -> None:
     results = tiers.recall("apple crates", arms=["lexical", "working_memory", "conversation"], fusion="relative_score")["results"]
-    assert [result["score"] for result in results if result["tier"] == "working_memory"] == [1.0]
+    assert [result["score"] for result in results if result["tier"] == "working_memory"] == [pytest.approx(1 / 3)]
     assert all(0 <= result["score"] <= 1 for result in results)
 
 

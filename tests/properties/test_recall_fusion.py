@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from db.recall.search import Hits
@@ -76,11 +76,24 @@ def test_relative_scores_do_not_depend_on_the_scale_of_an_arm(arms: list[dict[in
 
 
 @given(arms=st.lists(SCORES, max_size=5))
-def test_a_relative_score_is_the_mean_of_the_normalised_scores_of_the_arms_that_found_it(arms: list[dict[int, float]]) -> None:
+def test_a_relative_score_is_the_mean_of_the_normalised_scores_over_the_arms_that_found_anything(
+    arms: list[dict[int, float]],
+) -> None:
     shares = [{key: score / max(arm.values()) for key, score in arm.items()} for arm in arms if arm]
     for key, score in relative_score(arms).items():
-        own = [arm[key] for arm in shares if key in arm]
-        assert score == pytest.approx(sum(own) / len(own))
+        assert score == pytest.approx(sum(arm.get(key, 0.0) for arm in shares) / len(shares))
+
+
+@given(arms=st.lists(SCORES, min_size=1, max_size=5), data=st.data())
+def test_a_further_match_costs_no_rank_with_relative_scores(arms: list[dict[int, float]], data: Any) -> None:
+    assume(any(arms))
+    before = relative_score(arms)
+    key, place = data.draw(st.sampled_from(sorted(before))), data.draw(st.integers(0, len(arms) - 1))
+    assume(key not in arms[place])
+    more = {**arms[place], key: data.draw(st.floats(0.01, max(arms[place].values(), default=1.0)))}
+    after = relative_score([*arms[:place], more, *arms[place + 1 :]])
+    ahead = {other for other, score in before.items() if score < before[key] - 1e-9}
+    assert all(after[other] < after[key] for other in ahead)
 
 
 @given(scores=SCORES)
@@ -94,9 +107,9 @@ def fused(plan: Plan, arms: dict[str, Hits]) -> dict[int, float]:
 
 
 def test_relative_scores_by_hand() -> None:
-    plan = Plan(Question("q", fusion="relative_score"), {"lexical": 9.0}, {"rrf_k": 5})
+    plan = Plan(Question("q", fusion="relative_score"), {"lexical": 9.0}, {"relative_similarity": 0.5})
     arms = {"lexical": Hits({1: 8.0, 2: 4.0, 3: 2.0}, {}), "vector": Hits({2: 0.8, 4: 0.6, 1: 0.5, 3: 0.49, 5: 0.1}, {})}
-    assert fused(plan, arms) == pytest.approx({1: (1 + 0.5 / 0.8) / 2, 2: (0.5 + 1) / 2, 3: 0.25, 4: 0.75})
+    assert fused(plan, arms) == pytest.approx({1: (1 + 0.5 / 0.8) / 2, 2: (0.5 + 1) / 2, 3: 0.125, 4: 0.375})
 
 
 COSINES = st.dictionaries(IDS, st.floats(-1, 1), max_size=10)
@@ -106,7 +119,7 @@ COSINES = st.dictionaries(IDS, st.floats(-1, 1), max_size=10)
 def test_a_cosine_below_the_floor_changes_no_relative_score(
     lexical: dict[int, float], vector: dict[int, float], graph: dict[int, float]
 ) -> None:
-    plan = Plan(Question("q", fusion="relative_score"), {}, {})
+    plan = Plan(Question("q", fusion="relative_score"), {}, {"relative_similarity": 0.5})
     near = {key: score for key, score in vector.items() if score >= 0.5}
     scores = fused(plan, {"lexical": Hits(lexical, {}), "vector": Hits(vector, {}), "graph": Hits(graph, {})})
     assert scores == fused(plan, {"lexical": Hits(lexical, {}), "vector": Hits(near, {}), "graph": Hits(graph, {})})
@@ -119,7 +132,7 @@ def test_an_arm_adds_at_most_its_weight_and_never_takes_away(
     lexical: dict[int, float], vector: dict[int, float], names: dict[int, float], mean: float
 ) -> None:
     weights = {"lexical": 1.0, "vector": 0.8, "names": 2.0}
-    plan = Plan(Question("q"), weights, {})
+    plan = Plan(Question("q"), weights, {"fusion": "linear"})
     arms = {"lexical": Hits(lexical, {}), "vector": Hits(vector, {}), "names": Hits(names, {})}
     parts = plan.parts(arms, {0: mean})
     for name, part in parts.items():
@@ -203,7 +216,7 @@ def test_nothing_in_is_nothing_out(fuse: Callable[[], dict[int, float]]) -> None
 
 @given(names=SCORES, share=st.floats(0.01, 1))
 def test_a_shared_name_counts_less_where_memories_are_long(names: dict[int, float], share: float) -> None:
-    plan, arms = Plan(Question("q"), {"names": 3.0}, {}), {"names": Hits(names, {})}
+    plan, arms = Plan(Question("q"), {"names": 3.0}, {"fusion": "linear"}), {"names": Hits(names, {})}
     whole = plan.parts(arms, {})["names"]
     assert plan.parts(arms, {}, {0: share})["names"] == pytest.approx({key: part * share for key, part in whole.items()})
     assert plan.parts(arms, {}, {1: share})["names"] == whole  # another namespace's

@@ -110,11 +110,11 @@ class RecallInput(Model):
         description="Search these, or with * all that the key may read; weights and k are those of X-Namespace still",
     )
     weights: Weights | None = Field(default=None, description="Weights of the arms")
-    fusion: Fusion = Field(
-        default="linear",
+    fusion: Fusion | None = Field(
+        default=None,
         description="linear: the weighted sum of the arms' scores, each over what its arm can give. rrf: reciprocal ranks. "
-        "relative_score: the mean, over the arms that found it, of its score over the arm's best (so of words and "
-        "meaning the mean where both did, else the single score); cosines from 0.5",
+        "relative_score: the mean, over the arms that found anything, of its score over the arm's best; cosines from the setting "
+        "relative_similarity. Default: the namespace's setting",
     )
     rrf_k: Annotated[float, Strict(), Field(ge=0, le=1000, allow_inf_nan=False)] | None = Field(
         default=None, description="Constant of rrf; default: the namespace's setting"
@@ -165,8 +165,8 @@ class Explained(BaseModel):
     explain: dict[str, Any] | None = Field(
         default=None,
         description="What the score is made of: (the `part` of each arm + `added` for whose it is + `lent` by neighbours in the "
-        "session) × `factor`, for who said it and when; with relative_score the mean of the parts. `because` says it in one "
-        "line. Each arm's rank, score, weight and the "
+        "session) × `factor`, for who said it and when; with relative_score the mean of the parts, over all arms that "
+        "found anything. `because` says it in one line. Each arm's rank, score, weight and the "
         "path that led there; `waited`: its vector was not stored yet; `rerank`: the reranker's score, rank and score before; "
         "`rewrite`: further questions, and its rank for each; `succession`: its place among hits that tell the same, the latest "
         "first, or behind how many of these, and its score before; `relevance`: what that is made of; `time`: which time the "

@@ -82,7 +82,7 @@ export function logged(of: Schemas["ListedRecall"]): Params {
     q: of.query,
     k: of.k === 10 ? null : of.k,
     arms: of.arms.join() === ARMS.join() ? null : of.arms.join(","),
-    fusion: of.fusion === "linear" ? null : of.fusion,
+    fusion: of.fusion,
     category,
     entity,
     filters: Object.keys(others).length ? JSON.stringify(others) : null,
