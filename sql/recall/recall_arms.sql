@@ -7,8 +7,8 @@
 -- milliseconds for lexical, vector, names in the question, graph and walk with constraints, null for what did not take
 -- part. p_model_id: the model that made the vectors. Where another one is active by now the vector takes no part;
 -- model_id is the active one, so that the caller can embed anew. null: not known, it counts as the active one's.
--- waiting, without_vector: memories that wait for their vectors (see memories_without_vector), null for none; question
--- is the vector of the question then. vector_mean: the mean cosine of the question with this namespace, null where no
+-- waiting, without_vector: memories that wait for their vectors (see memories_without_vector), null for none, also
+-- where the question has no vector either; question is the vector of the question then. vector_mean: the mean cosine of the question with this namespace, null where no
 -- mean is kept. Who asks, settings and filter are resolved once, and arms that have nothing to find here are not asked
 -- (no names, no aspects, nothing that waits: a probe each). The lexical arm goes twice as deep as the others, for what
 -- the graph brings has its words as well. Security definer; checks first.
@@ -50,11 +50,14 @@ begin
         from loci_internal.nearest_memories(v_ns, v_query, v_filter, p_filter = '{}' and p_known_at is null,
                                             v_depth) s;
         vector_mean := loci_internal.mean_similarity(v_ns, model_id, v_query::vector);
-        if exists (select from loci_data.embedding_queue q
-                   where q.namespace_id = v_ns and q.model_id = recall_arms.model_id and q.error is null) then
-            select w.waiting, w.newest into waiting, without_vector
-            from loci_api.memories_without_vector(p_namespace, p_filter, p_as_of, p_known_at) w;
-        end if;
+    else
+        v_query := null;
+    end if;
+    if 'vector' = any (p_arms) and exists (
+            select from loci_data.embedding_queue q
+            where q.namespace_id = v_ns and q.model_id = recall_arms.model_id and q.error is null) then
+        select w.waiting, w.newest into waiting, without_vector
+        from loci_api.memories_without_vector(p_namespace, p_filter, p_as_of, p_known_at) w;
         question := case when waiting > 0 then v_query end;
     end if;
     took_ms := took_ms || (case when v_query is not null then 1000 * extract(epoch from clock_timestamp() - v_at)

@@ -147,6 +147,7 @@ def test_a_vector_is_made_behind_the_write(api: Api) -> None:
 def test_a_memory_is_found_by_words_at_once_whatever_the_vectors_do(dead: Api) -> None:
     dead.write("Alice lives in Oslo")
     assert dead.found("Alice") == ["Alice lives in Oslo"]
+    assert (dead.recall("Alice")["waiting"], pending(dead)) == (1, 1)
 
 
 def test_a_dead_endpoint_slows_no_write_and_no_answer(server: Server, endpoint: Endpoint) -> None:
@@ -168,6 +169,7 @@ def test_a_dead_endpoint_slows_no_write_and_no_answer(server: Server, endpoint: 
     server.drop(database)
     assert len(found["results"]) == 10
     assert found["skipped"]["vector"] == "the embedding endpoint sent no answer within 0.1 s"
+    assert found["waiting"] == 200
 
 
 def test_a_dead_endpoint_is_not_asked_again_by_every_question(

@@ -91,6 +91,18 @@ def test_contexts_and_tools_say_as_well_how_many_wait(quiet: Api) -> None:
             assert tools(tool, **{given: QUESTION})["waiting"] == 2
 
 
+@pytest.mark.parametrize("arms", [None, ["lexical", "hierarchy"]])
+def test_what_stands_around_a_memory_that_waits_is_found_as_well(quiet: Api, arms: list[str] | None) -> None:
+    parent = quiet.write("Quagga herd of Namibia")["id"]
+    child = quiet.write("Okapi sightings in the north", parent_id=parent)["id"]
+    sibling = quiet.write("Bonobo census", parent_id=parent)["id"]
+    other = quiet.write("The ledger of the wine cellar")["id"]
+    ok(quiet.post(f"/memories/{child}/links", {"target_id": other, "type": "related_to"}), 201)
+    results = quiet.recall("okapi sightings", explain=True, **({"arms": arms} if arms else {}))["results"]
+    found = {result["id"]: result["explain"]["arms"].get("hierarchy", {}).get("path") for result in results}
+    assert [found[id_]["relation"] for id_ in (parent, sibling, other)] == ["parent", "sibling", "related_to"]
+
+
 @pytest.mark.anyio
 async def test_an_endpoint_is_not_asked_for_what_waits() -> None:
     class Endpoint:
