@@ -27,6 +27,7 @@ from service.access.admission import Gate
 from service.access.key_usage import EVERY, KeyUsageCounts
 from service.access.limits import Limiter, WrongKeyLimiter
 from service.embedding.active import make_active_provider
+from service.embedding.cache import VectorCache
 from service.http.hosts import Hosts
 from service.http.middleware import RequestMiddleware
 from service.http.openapi import openapi_document
@@ -223,7 +224,8 @@ def create_app(settings: Settings, url: str, server: EmbeddedServer | None = Non
     monitor = Monitor(direct, pool, settings.jobs.lost_after, reads.note if reads else None)
     state = State(
         settings, url, pool, provider, resources, worker, monitor, feed, limiter, uses,
-        worker_pool, control, Probe(control), Spools(limits), Places(limits.streams), Turns(1, 1.0), background, reads,
+        worker_pool, control, Probe(control), Spools(limits), Places(limits.streams), Turns(1, 1.0), background, VectorCache(),
+        reads,
     )  # fmt: skip
 
     @asynccontextmanager

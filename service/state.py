@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from db.pool import Pool
+from service.embedding.cache import VectorCache
 from service.embedding.provider import Provider
 from service.observability.health import Probe
 from service.observability.monitor import Monitor
@@ -47,4 +48,5 @@ class State:
     streams: Places
     body_turns: Turns
     background: Supervisor
+    entry_vectors: VectorCache
     reads: "Reads | None" = None

@@ -31,6 +31,15 @@ class FoundEntry(EntryWithValue):
     score: float | None
 
 
+class EntryCandidate(TypedDict):
+    """An entry that may answer a question: its text, and its score by words (BM25); None: no word of the question."""
+
+    key: str
+    score: float | None
+    stored_at: datetime
+    text: str
+
+
 class DeletedEntry(TypedDict):
     """The full key of an entry, and whether there was a live one."""
 
@@ -104,6 +113,37 @@ async def search_working_memory(
         prefix=prefix,
         limit=limit,
         space=space,
+    )
+
+
+async def working_memory_candidates(
+    tx: Transaction,
+    *,
+    query: str,
+    category: str | None,
+    tags: list[str] | None,
+    prefix: str | None,
+    limit: int,
+    space: str | None,
+) -> list[EntryCandidate]:
+    """Entries that may answer a question by words or by meaning, in no order."""
+    return await tx.rows(
+        EntryCandidate,
+        """select * from loci_api.working_memory_candidates(%(namespace)s, %(query)s, %(category)s, %(tags)s::text[], %(prefix)s,
+           %(limit)s, %(space)s)""",
+        query=query,
+        category=category,
+        tags=tags,
+        prefix=prefix,
+        limit=limit,
+        space=space,
+    )
+
+
+async def working_memory_entries(tx: Transaction, *, keys: list[str]) -> list[EntryWithValue]:
+    """Entries of these full keys that live, in no order."""
+    return await tx.rows(
+        EntryWithValue, "select * from loci_api.working_memory_entries(%(namespace)s, %(keys)s::text[])", keys=keys
     )
 
 

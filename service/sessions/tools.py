@@ -151,7 +151,8 @@ TOOLS = [
         "search_working_memory",
         "Search working memory",
         "reads",
-        "Find entries of working memory by words, category or tags, with their data; your own space, or another by its prefix.",
+        "Find entries of working memory by words, meaning, category or tags, with their data; your own space, or another by its"
+        " prefix.",
         SearchEntries,
         _search_entries,
         entries_found,

@@ -1,10 +1,10 @@
 """Working memory: scratch entries with a time to live. `space` is the space that the caller declared, if any."""
 
 from db.errors import FieldError, NotFound
-from db.pool import JsonObject, Transaction
+from db.pool import Transaction
 from db.sessions import working_memory
 from db.sessions.working_memory import EntryRow, EntryWithValue
-from loci.models.sessions import EntryInput, EntrySearch
+from loci.models.sessions import EntryInput
 from service.pages import Page, page
 
 
@@ -12,11 +12,6 @@ async def list_entries(tx: Transaction, *, prefix: str | None, limit: int, curso
     """Entries under a prefix of whole segments, without values, in order of the key."""
     rows = await working_memory.list_working_memory(tx, prefix=prefix, limit=limit + 1, cursor=cursor, space=space)
     return page(rows, limit, "key")
-
-
-async def search_entries(tx: Transaction, wanted: EntrySearch, *, space: str | None) -> JsonObject:
-    """Entries by words, best first; without words newest first."""
-    return {"items": await working_memory.search_working_memory(tx, **wanted.model_dump(), space=space)}
 
 
 async def save_entry(tx: Transaction, stated: EntryInput, *, key: str, space: str | None) -> EntryRow:

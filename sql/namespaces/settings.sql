@@ -89,7 +89,8 @@ return '{
     "feedback_delta": 0.02, "aspect_weight_min": 0.1, "aspect_weight_max": 1.0,
     "aspect_stale_days": 14, "aspect_decay": 0.005, "aspect_decay_sessions": 10,
 
-    "working_memory_ttl": 300, "working_memory_entries": 50, "replayed_turns": 20, "searched_turns": 10000,
+    "working_memory_ttl": 300, "working_memory_entries": 50, "working_memory_similarity": 0.2,
+    "replayed_turns": 20, "searched_turns": 10000,
     "context_profile": 10, "context_memories": 8, "context_first": 5, "context_similarity": 0.5, "context_keys": 100,
 
     "retain_model": true, "retain_facts": 200, "retain_links": 3,

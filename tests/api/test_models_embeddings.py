@@ -12,6 +12,7 @@ import httpx
 import numpy as np
 import pytest
 
+from service.embedding.cache import VectorCache
 from service.embedding.openai import OpenAIProvider
 from service.embedding.provider import EmbeddingError, RejectedText
 from service.embedding.static import StaticProvider
@@ -148,6 +149,32 @@ def test_a_memory_is_found_by_words_at_once_whatever_the_vectors_do(dead: Api) -
     dead.write("Alice lives in Oslo")
     assert dead.found("Alice") == ["Alice lives in Oslo"]
     assert (dead.recall("Alice")["waiting"], pending(dead)) == (1, 1)
+
+
+def test_an_entry_of_working_memory_is_found_by_words_whatever_the_vectors_do(dead: Api) -> None:
+    ok(dead.client.put("/working-memory/session/a/plan", json={"value": "Alice travels to Oslo"}))
+    found = ok(dead.post("/working-memory/search", {"query": "Oslo"}))
+    assert [row["key"] for row in found["items"]] == ["session/a/plan"]
+    assert "the embedding endpoint" in found["skipped"]["vector"]
+
+
+@pytest.mark.anyio
+async def test_a_text_is_embedded_once_for_each_model_and_the_latest_are_kept() -> None:
+    class Counting:
+        def __init__(self, name: str) -> None:
+            self.name, self.asked = name, list[str]()
+
+        async def embed(self, texts: list[str], *, timeout: float | None = None) -> Any:  # noqa: ARG002
+            self.asked += texts
+            return np.array([[len(text), len(self.name)] for text in texts], dtype=np.float32)
+
+    first, other, cache = Counting("m"), Counting("other"), VectorCache(kept=3)
+    assert (await cache.embed(first, ["a", "bb", "a"], timeout=1)).tolist() == [[1, 1], [2, 1], [1, 1]]  # type: ignore[arg-type]
+    assert (await cache.embed(other, ["a"], timeout=1)).tolist() == [[1, 5]]  # type: ignore[arg-type]
+    await cache.embed(first, ["a", "ccc"], timeout=1)  # type: ignore[arg-type]
+    assert first.asked == ["a", "bb", "ccc"]
+    await cache.embed(first, ["a", "bb"], timeout=1)  # type: ignore[arg-type]
+    assert first.asked == ["a", "bb", "ccc", "bb"]
 
 
 def test_a_dead_endpoint_slows_no_write_and_no_answer(server: Server, endpoint: Endpoint) -> None:

@@ -227,12 +227,18 @@ def test_a_namespace_says_how_it_fuses_and_a_request_differently(stated: Api) ->
         return results[0]["explain"]["fusion"], {result["content"]: result["score"] for result in results}
 
     plain = fused()
-    ok(stated.client.patch(f"/namespaces/{stated.namespace}", json={"settings": {"fusion": "relative_score", "relative_similarity": 0.95}}))
+    ok(
+        stated.client.patch(
+            f"/namespaces/{stated.namespace}", json={"settings": {"fusion": "relative_score", "relative_similarity": 0.95}}
+        )
+    )
     assert (plain[0], fused()[0], fused(fusion="linear")) == ("linear", "relative_score", plain)
     assert "quince" not in fused()[1]  # its cosine is 0.9
     ok(stated.client.patch(f"/namespaces/{stated.namespace}", json={"settings": {"fusion": "rrf"}}))
     assert fused() == fused(fusion="rrf")
-    wrong = problem(stated.client.patch(f"/namespaces/{stated.namespace}", json={"settings": {"fusion": "borda"}}), 422, "invalid-request")
+    wrong = problem(
+        stated.client.patch(f"/namespaces/{stated.namespace}", json={"settings": {"fusion": "borda"}}), 422, "invalid-request"
+    )
     assert "linear or rrf or relative_score" in wrong["detail"]
 
 

@@ -37,6 +37,17 @@ def search(api: Api, **fields: Any) -> list[dict[str, Any]]:
     return found
 
 
+def test_an_entry_is_found_by_what_it_means_too(api: Api) -> None:
+    put(api, "session/a/pets", "The dog chased the cat through the garden")
+    put(api, "session/a/puppy", "Bought on Monday")
+    put(api, "session/a/taxes", "Forms of the fiscal year")
+    found = search(api, query="puppy")
+    assert [row["key"] for row in found] == ["session/a/puppy", "session/a/pets"]
+    assert 1 >= found[0]["score"] > found[1]["score"] > 0
+    assert search(api, query="puppy", prefix="session/b") == []
+    assert [row["key"] for row in search(api, query="puppy", limit=1)] == ["session/a/puppy"]
+
+
 @pytest.fixture
 def writer(api: Api, guarded: Service) -> Iterator[Callable[..., Api]]:
     """Makes clients with writers' keys of their own, in the namespace of `api`."""

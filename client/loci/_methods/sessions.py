@@ -152,7 +152,7 @@ class Sessions(Group[C]):
         prefix: str | None = None,
         limit: int | None = None,
     ) -> Request[EntriesFound]:
-        """Find entries by words, category and tags, best first; without words the newest first."""
+        """Find entries by words, meaning, category and tags, best first; without a question the newest first."""
         shape, route = EntriesFound, "/working-memory/search"
         return post(shape, route, query=query, category=category, tags=tags, prefix=prefix, limit=limit)
 

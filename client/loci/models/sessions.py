@@ -200,7 +200,7 @@ class EntryPage(BaseModel):
 class EntrySearch(Model):
     """Which entries to look for."""
 
-    query: Content | None = Field(default=None, description="Words; without them the newest come first")
+    query: Content | None = Field(default=None, description="Words or a question; without it the newest come first")
     category: Category | None = Field(default=None, description="This category and all below it")
     tags: Tags | None = Field(default=None, description="Any of these")
     prefix: Prefix | None = Field(default=None, description="Under these segments; default: the space of X-Space, else everywhere")
@@ -210,13 +210,17 @@ class EntrySearch(Model):
 class EntryFound(EntryOut):
     """An entry that was found."""
 
-    score: float | None = Field(description="BM25; null without a query")
+    score: float | None = Field(
+        description="Nought to one: the mean of its score by words (BM25) and by meaning (cosine), each over the best; "
+        "null without a query"
+    )
 
 
 class EntriesFound(BaseModel):
     """Entries, best first."""
 
     items: Items[EntryFound]
+    skipped: dict[str, str] = Field(description="`vector` and why, where entries were not searched by meaning")
 
 
 class TurnInput(Model):

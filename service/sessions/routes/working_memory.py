@@ -11,7 +11,7 @@ from service.http.caller import CallerDependency
 from service.http.parameters import Cursor, Limit, Space
 from service.http.replies import reply
 from service.http.responses import problems
-from service.sessions import working_memory
+from service.sessions import entry_search, working_memory
 
 router = APIRouter(prefix="/working-memory", tags=["working memory"])
 PLAIN_PATH = r"^[^/\u0000-\u001f\u007f-\u009f]+(/[^/\u0000-\u001f\u007f-\u009f]+)*$"
@@ -40,8 +40,10 @@ async def list_entries(
 
 @router.post("/search", response_model=EntriesFound, responses=problems(404))
 async def search_entries(body: EntrySearch, caller: CallerDependency, space: Space = None) -> Response:
-    """Find entries by words, category and tags, best first; without words the newest first."""
-    return reply(await caller.read(lambda tx: working_memory.search_entries(tx, body, space=space)))
+    """Find entries by words, meaning, category and tags, best first; without a question the newest first."""
+    state = caller.state
+    embedding = state.settings.embedding
+    return reply(await entry_search.search_entries(caller.read, body, state.provider, state.entry_vectors, embedding, space=space))
 
 
 @router.put("/{key:path}", response_model=Entry, responses=problems(404, 409))
