@@ -41,7 +41,7 @@ VECTOR_TYPES: LiteralString = """select typname::text as name, oid::bigint, typa
                                 where oid in (to_regtype('vector'), to_regtype('halfvec'))"""
 POSITION: LiteralString = "select pg_current_wal_insert_lsn() as position"
 PAGE, PAGE_HEADS = 8192, (24, 40)  # bytes of a page of the log, and of what stands at its head
-ENTER: LiteralString = "select agent_id, namespace_id, namespace, settings from loci_api.begin_request(%s, %s, %s, %s, %s, %s)"
+ENTER: LiteralString = "select * from loci_api.begin_request(%s, %s, %s, %s, %s, %s)"
 _WAITS = (0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10)
 WAITED = Histogram("loci_pool_wait_seconds", "Time that a transaction waited for a connection of the pool.", buckets=_WAITS)
 
@@ -239,12 +239,13 @@ class Origin:
 
 @dataclass(frozen=True)
 class Entered:
-    """Who the transaction acts for: agent, namespace and its name (None: none asked for), and its settings in force."""
+    """Who the transaction acts for: agent, namespace and its name (None: none asked for), its settings in force, and time zone."""
 
     agent_id: str
     namespace_id: int | None
     namespace: str | None
     settings: dict[str, Any]
+    time_zone: str | None = None
 
 
 @dataclass(frozen=True)
@@ -315,7 +316,7 @@ class Transaction:
         """Return who this transaction acts for; may be asked again. Raises what loci_api.begin_request raises."""
         row = await Sent[DictRow](self.entering).one()
         await self.entering.scroll(0, mode="absolute")
-        return Entered(str(row["agent_id"]), row["namespace_id"], row["namespace"], row["settings"] or {})
+        return Entered(str(row["agent_id"]), row["namespace_id"], row["namespace"], row["settings"] or {}, row["time_zone"])
 
     def within(self, namespace: str) -> "Transaction":
         """The same transaction, for statements about another namespace; the functions called authorize for themselves."""

@@ -42,6 +42,7 @@ class CallerRow(TypedDict):
     default_namespace: str | None
     space: str | None
     user: str | None
+    time_zone: str | None
     created_at: datetime
     grants: list[JsonObject] | None
 

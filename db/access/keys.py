@@ -37,6 +37,7 @@ class KeyRow(TypedDict):
     default_namespace: str | None
     space: str | None
     user: str | None
+    time_zone: str | None
     rate_limit: int | None
     created_at: datetime
     expires_at: datetime | None
@@ -78,12 +79,14 @@ async def create_key(
     default_namespace: str | None = None,
     space: str | None = None,
     user: str | None = None,
+    time_zone: str | None = None,
 ) -> NewKeyRow:
     """Register a key by its SHA-256: of a new agent with a role in the transaction's namespace, or a further one of `agent_id`."""
     return await tx.row(
         NewKeyRow,
         "select * from loci_api.create_key(%(namespace)s, %(role)s, %(name)s, %(id)s, %(hash)s, %(expires_at)s,"
-        " %(scope)s, %(namespaces)s, %(agent_id)s, %(rate_limit)s, %(default_namespace)s, %(space)s, %(user)s)",
+        " %(scope)s, %(namespaces)s, %(agent_id)s, %(rate_limit)s, %(default_namespace)s, %(space)s, %(user)s,"
+        " %(time_zone)s)",
         id=id,
         hash=hash,
         role=role,
@@ -96,6 +99,7 @@ async def create_key(
         default_namespace=default_namespace,
         space=space,
         user=user,
+        time_zone=time_zone,
     )
 
 

@@ -44,7 +44,7 @@ async def rotate_key(tx: Transaction, *, id: UUID, wanted: RotationInput) -> Jso
 
 
 async def change_key(tx: Transaction, *, id: UUID, changes: KeyChanges) -> KeyRow:
-    """Change name, end or rate limit of a key; returns it."""
+    """Change name, end, time zone or rate limit of a key; returns it."""
     await keys.update_key(tx, id=id, changes=changes.stated())
     return await keys.get_key(tx, id=id)
 

@@ -1,6 +1,6 @@
 """What a recall is asked."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Literal
 from zoneinfo import ZoneInfo
@@ -21,7 +21,7 @@ class Question:
     transaction's; "*": all that the caller may read. `user`: whom the first person means; None: the key's user, or nobody in
     particular. `min_relevance`: results below it are left out. `rerank`: how many results a reranker judges; True and None: as
     configured; False: none. `rewrite`: how a language model adds questions to this one; None: not at all. `asked_at`: the moment
-    that `yesterday` is told from, in the zone of the one who asks.
+    that `yesterday` is told from; `time_zone`: of the one who asks, None: that of the key.
     """
 
     query: str
@@ -42,6 +42,7 @@ class Question:
     rewrite: Rewriting | None = None
     min_relevance: float | None = None
     asked_at: datetime = field(default_factory=lambda: datetime.now(UTC))
+    time_zone: str | None = None
 
 
 def make_scope(filters: dict[str, Any], as_of: datetime | None, known_at: datetime | None) -> search.Scope:
@@ -68,11 +69,12 @@ def question_of(stated: RecallInput) -> Question:
         rerank=stated.rerank,
         rewrite=stated.rewrite,
         min_relevance=stated.min_relevance,
-        asked_at=asked_at(stated.at or stated.as_of, stated.time_zone),
+        asked_at=stated.at or stated.as_of or datetime.now(UTC),
+        time_zone=stated.time_zone,
     )
 
 
-def asked_at(at: datetime | None, time_zone: str | None) -> datetime:
-    """The moment at which somebody asks, in the zone of the one who does: as stated, else that of the moment."""
-    moment = at or datetime.now(UTC)
-    return moment if time_zone is None else moment.astimezone(ZoneInfo(time_zone))
+def asked_in(question: Question, time_zone: str | None) -> Question:
+    """The question with its moment in the zone of the one who asks: as stated, else that of the key, else that of the moment."""
+    zone = question.time_zone or time_zone
+    return question if zone is None else replace(question, asked_at=question.asked_at.astimezone(ZoneInfo(zone)))

@@ -14,7 +14,7 @@ from service.embedding.active import ActiveModel, ActiveProvider, active_model, 
 from service.embedding.provider import Provider
 from service.recall.fusion import lent, linear, ranked
 from service.recall.plan import LENT_TO_STANDING, NAMING_ARMS, SUBJECTS, Fused, Plan, first_word
-from service.recall.question import Question
+from service.recall.question import Question, asked_in
 from service.recall.relevance import Evidence, gather, nearest, raise_own, relevance
 from service.recall.sources import Asked, Source, ask_arms, by_place, hits_at_place, is_memory, join_hits, pack
 from service.recall.timing import count_arm_seconds, phase
@@ -41,7 +41,7 @@ async def rank(tx: Transaction, question: Question, provider: Provider | None, s
     weights = dict(asked.settings["weights"])
     if used.provider is not None:
         weights["vector"] = weights.get("vector", 1.0) * used.provider.weight
-    plan = Plan(question, {**weights, **question.weights}, asked.settings)
+    plan = Plan(asked_in(question, (await tx.entered()).time_zone), {**weights, **question.weights}, asked.settings)
     with phase("around"):
         fused = await _around(plan, asked, arms, near)
     return Ranking(plan, ranked(fused.scores)[: question.k], fused, arms, asked.found, skipped, started, asked)

@@ -7,6 +7,7 @@ is new to the session is rendered.
 
 import time
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 from db.pool import JsonObject, Transaction
@@ -15,7 +16,7 @@ from db.sessions import context as db
 from loci.models.sessions import ContextInput
 from service.embedding.provider import Provider
 from service.observability.metrics import CONTEXTS, INJECTED
-from service.recall.question import ARMS, Question, asked_at, make_scope
+from service.recall.question import ARMS, Question, make_scope
 from service.recall.ranking import Ranking, note_hits, rank
 from service.recall.succession import later_first
 from service.sessions.context_text import HEADERS, LINES, Kept, Section, fit, one_line, render
@@ -119,7 +120,7 @@ async def _rank(
         user=request.user,
         similarity=float(limits["context_similarity"]),
         min_relevance=request.min_relevance,
-        asked_at=asked_at(request.scope.as_of, None),
+        asked_at=request.scope.as_of or datetime.now(UTC),
     )
     ranking = (await later_first(await rank(tx, question, provider, settings))).likely()
     if not request.preview:

@@ -6,12 +6,13 @@
 -- a key the caller is the operator: the service asks so only when it is bound to loopback. p_limits: how long the
 -- transaction's statements, waits for locks, pauses, and it itself may take (statement_timeout, lock_timeout,
 -- idle_in_transaction_session_timeout, transaction_timeout, each with its unit; null: as the session has it).
+-- time_zone: of the one who asks, as the key says; null: it says none.
 -- p_creates: a namespace that is named and does not exist is made, where the caller may (create_named_namespace).
 -- Security definer: reads keys, which callers may not.
 create or replace function loci_api.begin_request(p_key_hash bytea, p_namespace text, p_role text,
                                                   p_origin jsonb default null, p_limits text[] default null,
                                                   p_creates boolean default false)
-returns table (agent_id uuid, namespace_id integer, namespace text, settings jsonb)
+returns table (agent_id uuid, namespace_id integer, namespace text, settings jsonb, time_zone text)
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
@@ -51,7 +52,7 @@ begin
     v_ns := case when p_role is not null then loci_internal.authorize(p_namespace, p_role) end;
     return query
         select v_agent, v_ns, (select s.name from loci_data.namespaces s where s.id = v_ns),
-               loci_internal.settings(v_ns);
+               loci_internal.settings(v_ns), v_key.time_zone;
 end $$;
 comment on function loci_api.begin_request(bytea, text, text, jsonb, text[], boolean) is
     'Authenticate (SHA-256 of the key, or null for the operator), authorize in a namespace (role null: in none), and '

@@ -4,7 +4,7 @@
 -- agent that is at home here, or of any that the operator names; to others there is no such agent. It works in
 -- p_namespaces, else wherever its agent is granted something. Requests that name no namespace mean p_default_namespace,
 -- else the home, else this one. p_space: where it writes in working memory (bound_space). p_user: for whom it speaks
--- and asks (speaking_user). The key that asks gives no higher limit, no wider reach, no other space and no other user
+-- and asks (speaking_user). p_time_zone: in which that one asks. The key that asks gives no higher limit, no wider reach, no other space and no other user
 -- than its own. Admins of the namespace, and the operator. Security
 -- definer: writes agents, grants and keys. Errors: 42501, P0002 (namespace, agent_id), 23514 (role, scope, rate_limit,
 -- space), 22023 (expires_at in the past, too).
@@ -12,7 +12,7 @@ create or replace function loci_api.create_key(
     p_namespace text, p_role text, p_name text, p_id uuid, p_hash bytea, p_expires_at timestamptz default null,
     p_scope text default 'admin', p_namespaces text[] default null, p_agent_id uuid default null,
     p_rate_limit integer default null, p_default_namespace text default null, p_space text default null,
-    p_user text default null)
+    p_user text default null, p_time_zone text default null)
 returns table (id uuid, agent_id uuid, created_at timestamptz)
 language plpgsql volatile security definer set search_path = ''
 as $$
@@ -49,16 +49,16 @@ begin
     p_agent_id := coalesce(p_agent_id, loci_internal.create_key_agent(v_ns, p_name, p_role, case
                            when p_namespaces is not null then v_reach else array[v_ns] end));
     insert into loci_data.api_keys (id, agent_id, name, hash, expires_at, scope, namespaces, rate_limit, bucket,
-                                    created_by, default_namespace_id, space, user_name)
+                                    created_by, default_namespace_id, space, user_name, time_zone)
     values (p_id, p_agent_id, p_name, p_hash, p_expires_at, p_scope, v_reach, coalesce(p_rate_limit, v_limit), p_id,
             loci.current_agent(), loci_internal.check_default_namespace(v_ns, p_agent_id, v_reach, p_default_namespace),
-            v_space, v_user)
+            v_space, v_user, loci_internal.check_time_zone(p_time_zone))
     returning * into v_key;
     perform loci_internal.log_key_change(v_ns, v_key, 'created', null);
     return query select v_key.id, v_key.agent_id, v_key.created_at;
 end $$;
 comment on function loci_api.create_key(text, text, text, uuid, bytea, timestamptz, text, text[], uuid, integer, text,
-                                        text, text) is
+                                        text, text, text) is
     'Register an API key by its SHA-256: of a new agent with a role, or a further one of an agent. Admin. Errors: '
     '42501, P0002, 23514, 22023.';
 

@@ -5,7 +5,7 @@
 create or replace function loci_api.list_keys(p_namespace text, p_limit integer default 100,
                                               p_cursor uuid default null, p_key_id uuid default null)
 returns table (id uuid, name text, agent_id uuid, role text, scope text, namespaces text[], default_namespace text,
-               space text, "user" text, rate_limit integer, created_at timestamptz, expires_at timestamptz,
+               space text, "user" text, time_zone text, rate_limit integer, created_at timestamptz, expires_at timestamptz,
                revoked_at timestamptz,
                replaced_by uuid, last_used_at timestamptz)
 language plpgsql stable security definer set search_path = ''
@@ -20,7 +20,8 @@ begin
            case when k.namespaces is not null then array(select n.name from loci_data.namespaces n
                 where n.id = any (k.namespaces) and n.id = any (v_readable) order by n.name) end,
            (select n.name from loci_data.namespaces n where n.id = k.default_namespace_id and n.id = any (v_readable)),
-           k.space, k.user_name, k.rate_limit, k.created_at, k.expires_at, k.revoked_at, k.replaced_by, k.last_used_at
+           k.space, k.user_name, k.time_zone, k.rate_limit, k.created_at, k.expires_at, k.revoked_at, k.replaced_by,
+           k.last_used_at
     from loci_data.agents a
     join loci_data.api_keys k on k.agent_id = a.id
     left join loci_data.grants g on g.namespace_id = v_ns and g.agent_id = a.id

@@ -36,7 +36,8 @@ create or replace function loci_internal.key_record(p_key loci_data.api_keys) re
 language sql stable set search_path = ''
 as $$
     select jsonb_build_object('name', p_key.name, 'agent_id', p_key.agent_id, 'scope', p_key.scope,
-                              'space', p_key.space, 'user', p_key.user_name, 'rate_limit', p_key.rate_limit,
+                              'space', p_key.space, 'user', p_key.user_name, 'time_zone', p_key.time_zone,
+                              'rate_limit', p_key.rate_limit,
                               'expires_at', p_key.expires_at, 'revoked_at', p_key.revoked_at,
                               'replaced_by', p_key.replaced_by)
 $$;

@@ -1,5 +1,5 @@
--- Put a new key in the place of one: of the same agent, with the same scope, namespaces, default namespace, space, user
--- and rate limit, drawing from the same bucket. The old one ends after p_grace_seconds (0: at once). The new one ends
+-- Put a new key in the place of one: of the same agent, with the same scope, namespaces, default namespace, space, user,
+-- time zone and rate limit, drawing from the same bucket. The old one ends after p_grace_seconds (0: at once). The new one ends
 -- at p_expires_at, or lives as long as the old one was given. Of two that ask at once, one wins. Admin of the agent's
 -- home, with a key that may do as much. Security definer: writes keys. Errors: 42501, P0002 (id), 23505 (revoked,
 -- expired or rotated before), 22023 (grace_seconds, expires_at).
@@ -28,11 +28,11 @@ begin
     end if;
     perform loci_internal.require_moment_to_come(p_expires_at, 'expires_at');
     insert into loci_data.api_keys (id, agent_id, name, hash, scope, namespaces, rate_limit, bucket, created_by,
-                                    created_at, expires_at, default_namespace_id, space, user_name)
+                                    created_at, expires_at, default_namespace_id, space, user_name, time_zone)
     values (p_new_id, v_old.agent_id, v_old.name, p_hash, v_old.scope, v_old.namespaces, v_old.rate_limit,
             v_old.bucket, loci.current_agent(), v_now,
             coalesce(p_expires_at, v_now + (v_old.expires_at - v_old.created_at)), v_old.default_namespace_id,
-            v_old.space, v_old.user_name)
+            v_old.space, v_old.user_name, v_old.time_zone)
     returning * into v_key;
     perform loci_internal.log_key_change(v_ns, v_key, 'created', null);
     update loci_data.api_keys k

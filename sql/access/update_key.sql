@@ -1,6 +1,6 @@
--- Change name, rate_limit or expires_at of a key; what p_changes does not name stays. A key with a rate limit gives
+-- Change name, rate_limit, time_zone or expires_at of a key; what p_changes does not name stays. A key with a rate limit gives
 -- none that is higher. Admin of the agent's home. Security definer: writes keys. Errors: 42501, P0002 (id), 23514
--- (name, rate_limit), 22023 (rate_limit).
+-- (name, rate_limit), 22023 (rate_limit, time_zone).
 create or replace function loci_api.update_key(p_namespace text, p_id uuid, p_changes jsonb) returns void
 language plpgsql volatile security definer set search_path = ''
 as $$
@@ -23,6 +23,8 @@ begin
     end if;
     update loci_data.api_keys k
     set name = coalesce(p_changes ->> 'name', k.name), rate_limit = v_limit,
+        time_zone = case when p_changes ? 'time_zone'
+            then loci_internal.check_time_zone(p_changes ->> 'time_zone') else k.time_zone end,
         expires_at = case when p_changes ? 'expires_at' then (p_changes ->> 'expires_at')::timestamptz
             else k.expires_at end
     where k.id = p_id returning * into v_key;
@@ -31,4 +33,18 @@ begin
     end if;
 end $$;
 comment on function loci_api.update_key(text, uuid, jsonb) is
-    'Change {name, rate_limit, expires_at} of an API key. Admin. Errors: 42501, P0002, 23514, 22023.';
+    'Change {name, rate_limit, time_zone, expires_at} of an API key. Admin. Errors: 42501, P0002, 23514, 22023.';
+
+-- A time zone as it is. Null: none. Errors: 22023 (time_zone).
+create or replace function loci_internal.check_time_zone(p_time_zone text) returns text
+language plpgsql stable set search_path = ''
+as $$
+begin
+    perform clock_timestamp() at time zone p_time_zone;
+    return p_time_zone;
+exception when invalid_parameter_value then
+    raise invalid_parameter_value using column = 'time_zone',
+        message = format('time_zone must be the name of a time zone such as Europe/Berlin, not %L', left(p_time_zone, 100));
+end $$;
+comment on function loci_internal.check_time_zone(text) is
+    'A time zone, checked. Errors: 22023.';

@@ -1,7 +1,8 @@
 -- How much of a question do these memories say? For each of p_documents the share of the question's terms that it has,
--- by their rarity here (the idf of BM25): 1 for one that has them all, null where the question has no terms. unknown:
--- terms that no memory here has. memories: how many there are. Terms in more than 5,000 memories weigh little and cost
--- much: they are left out, unless there are no others. Reads the blocks of the terms that stay, about 0.1 µs a posting,
+-- by their rarity (the idf of BM25, as if 200 more memories had none of them: what is rare among two says nothing): 1
+-- for one that has them all, null where the question has no terms. unknown: terms that no memory here has. memories:
+-- how many there are. Terms in more than 5,000 memories weigh little and cost much: they are left out, unless there are
+-- no others. Reads the blocks of the terms that stay, about 0.1 µs a posting,
 -- and of each range that has some of these memories a vector a term.
 create or replace function loci_internal.question_coverage(p_namespace_id integer, p_query text, p_documents bigint[])
 returns table (covered real[], unknown integer, memories bigint)
@@ -16,7 +17,7 @@ begin
     select greatest(sum(c.documents), 1) into memories from loci_data.corpus_counts c
     where c.namespace_id = p_namespace_id;
     with counted as materialized (
-        select t.term, f.df, ln(1 + (greatest(memories, f.df) - f.df + 0.5) / (f.df + 0.5)) as weight
+        select t.term, f.df, ln(1 + (greatest(memories, f.df) + 200 - f.df + 0.5) / (f.df + 0.5)) as weight
         from loci_data.namespaces n
         cross join lateral loci_internal.document_terms(n.language, replace(left(p_query, 200000), '<', ' ')) t
         cross join lateral loci_internal.document_frequency(p_namespace_id, t.term) f

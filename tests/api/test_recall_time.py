@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.services import Api, eventually, problem
+from tests.services import Api, Service, eventually, ok, problem
 
 ASKED = "2026-11-27T10:00:00+01:00"
 DID = {
@@ -72,6 +72,27 @@ def test_the_time_zone_of_the_one_who_asks_says_which_day_yesterday_is(api: Api)
     assert found(api, "What did I do yesterday?", **asked)[0]["content"] == "I fixed the roof."
     assert found(api, "What did I do yesterday?", **asked, time_zone="Asia/Tokyo")[0]["content"] == "I mowed the lawn."
     assert found(api, "What did I do yesterday?", at="2026-11-27T01:00:00+09:00")[0]["content"] == "I mowed the lawn."
+
+
+def test_a_key_says_in_which_time_zone_its_user_asks(api: Api, guarded: Service) -> None:
+    for text, moment in (("I mowed the lawn.", "2026-11-26T10:00:00Z"), ("I fixed the roof.", "2026-11-25T10:00:00Z")):
+        api.write(text, layer=3, valid_from=moment)
+    made = ok(api.post("/keys", {"role": "writer", "time_zone": "Asia/Tokyo"}), 201)
+    asked = {"at": "2026-11-26T16:00:00Z", "k": 1}  # the 27th in Tokyo
+
+    def did(client: Api, **fields: Any) -> str:
+        return str(found(client, "Was it the lawn or the roof yesterday?", **asked, **fields)[0]["content"])
+
+    rotated = ok(api.post(f"/keys/{made['id']}/rotate"), 201)
+    with guarded.client(Authorization=f"Bearer {rotated['key']}", **{"X-Namespace": api.namespace}) as client:
+        theirs = Api(client, api.namespace, guarded)
+        assert ok(client.get("/agents/me"))["time_zone"] == rotated["time_zone"] == "Asia/Tokyo"
+        assert (did(theirs), did(theirs, time_zone="UTC")) == ("I mowed the lawn.", "I fixed the roof.")
+        assert ok(api.client.patch(f"/keys/{rotated['id']}", json={"time_zone": None}))["time_zone"] is None
+        assert did(theirs) == "I fixed the roof."
+    for call, path in ((api.client.post, "/keys"), (api.client.patch, f"/keys/{rotated['id']}")):
+        wrong = problem(call(path, json={"time_zone": "Europe/Atlantis"}), 422, "invalid-request")
+        assert [error["field"] for error in wrong["errors"]] == ["time_zone"]
 
 
 def test_a_question_about_the_past_as_of_a_moment_is_told_from_there(diary: Api) -> None:

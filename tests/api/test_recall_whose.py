@@ -60,7 +60,7 @@ def test_a_name_is_equal_or_not_whatever_its_stem_is(api: Api, one: str, other: 
 
 def test_a_namesake_is_no_answer(api: Api) -> None:
     told(api, "Andreas lives in Ghent.")
-    assert api.recall("Where does Andrea live?")["relevance"] < 0.2
+    assert api.recall("Where does Andrea live?")["relevance"] < 0.4
 
 
 @pytest.mark.parametrize("question", ["What is my name?", "What is my job?", "Suggest a dinner for me", "Where do I live?"])

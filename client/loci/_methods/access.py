@@ -73,6 +73,7 @@ class Access(Group[C]):
         default_namespace: str | None = None,
         space: str | None = None,
         user: str | None = None,
+        time_zone: str | None = None,
     ) -> Request[KeyMade]:
         """Make a key for the namespace. The reply is the only place that ever shows it. Admin.
 
@@ -91,6 +92,7 @@ class Access(Group[C]):
             default_namespace=default_namespace,
             space=space,
             user=user,
+            time_zone=time_zone,
         )
         return replace(request, repeatable=False)
 

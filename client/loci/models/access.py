@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, Field, model_validator
 
-from loci.models.fields import UNQUOTED, CreatedAt, Id, Items, Label, Model, Moment, NamespaceName, NextCursor, Text
+from loci.models.fields import UNQUOTED, CreatedAt, Id, Items, Label, Model, Moment, NamespaceName, NextCursor, Text, TimeZone
 
 Scope = Literal["read", "write", "admin"]
 
@@ -24,6 +24,7 @@ KeySpace = Annotated[
 SPACE = "Where it writes in working memory at its agent's home: a space (patrol/heartbeat), or all under a segment (session)"
 
 USER = "The user for whom its agent speaks and asks with it; no call can name another"
+ZONE = "Time zone of the one who asks with it, such as Europe/Berlin: yesterday is told by it where a question states none"
 
 LONGEST_GRACE = 30 * 86_400
 
@@ -47,6 +48,7 @@ class KeyInput(Model):
     )
     space: KeySpace | None = Field(default=None, description=f"{SPACE}; default: agent/ and the agent's id")
     user: Label | None = Field(default=None, description=f"{USER}; default: nobody in particular")
+    time_zone: TimeZone | None = Field(default=None, description=f"{ZONE}; default: UTC")
 
     @property
     def first_namespace(self) -> str | None:
@@ -68,6 +70,7 @@ class KeyChanges(Model):
     name: Label | None = Field(default=None, description="What you call it")
     expires_at: Moment | None = Field(default=None, description="When it ends; null: never")
     rate_limit: RateLimit | None = Field(default=None, description="Requests a minute; null: the service's default")
+    time_zone: TimeZone | None = Field(default=None, description=f"{ZONE}; null: UTC")
 
 
 class RotationInput(Model):
@@ -98,6 +101,7 @@ class KeyOut(BaseModel):
     )
     space: str | None = Field(description=f"{SPACE}; null: agent/ and the agent's id")
     user: str | None = Field(description=f"{USER}; null: nobody in particular")
+    time_zone: str | None = Field(description=f"{ZONE}; null: UTC")
     rate_limit: int | None = Field(description="Requests a minute; null: the service's default")
     created_at: datetime = Field(description="When it was made")
     expires_at: datetime | None = Field(description="When it ends; null: never")
@@ -243,5 +247,6 @@ class Me(BaseModel):
     )
     space: str | None = Field(description="Where the key writes in working memory at home; null: agent/ and the agent's id")
     user: str | None = Field(description="The user for whom the key speaks and asks; null: nobody in particular")
+    time_zone: str | None = Field(description=f"{ZONE}; null: UTC")
     created_at: datetime = Field(description="When the agent was made")
     grants: list[OwnGrant] | None = Field(description="Roles by namespace; null for the operator, who is admin everywhere")

@@ -51,6 +51,7 @@ def create(
         str | None, typer.Option(help="Where it writes in working memory, such as patrol/heartbeat, or session for all sessions.")
     ] = None,
     user: Annotated[str | None, typer.Option(help="The user for whom its agent speaks and asks.")] = None,
+    time_zone: Annotated[str | None, typer.Option(help="Time zone of that user, such as Europe/Berlin; default: UTC.")] = None,
 ) -> None:
     """Make a key and print it, this once.
 
@@ -58,7 +59,7 @@ def create(
     """
     stated = {"role": role and role.value, "name": name, "expires_at": expires, "scope": scope.value, "rate_limit": rate_limit}
     with service(namespace) as rest:
-        limits = {"namespaces": only or None, "default_namespace": default, "space": space, "user": user}
+        limits = {"namespaces": only or None, "default_namespace": default, "space": space, "user": user, "time_zone": time_zone}
         of = agent_id(rest, agent) if agent else None
         row = rest.post_once("/keys", **stated, **limits, agent_id=of)
         within = rest.name()
