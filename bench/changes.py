@@ -4,7 +4,7 @@
 
 Pages are read at the beginning, in the middle and near the end; the floor is a bare statement of the same range. The sequencer moves what is
 written in bulk; its floor is a bare insert of the same rows into a table with the same indexes. Both are measured again while a
-transaction stays open. What a reader would wait that reads up to the horizon of the oldest transaction (decision 22) stands beside what it
+transaction stays open. What a reader would wait that reads up to the horizon of the oldest transaction (docs/design/operations.md) stands beside what it
 waits. The last figures are those of a running service: from the call of a write until its event is there, beside the write's own
 time, and what a service does that nobody asks for anything.
 """

@@ -1,6 +1,6 @@
 """The embedded PostgreSQL: started in a folder of the project, reached over a Unix socket, nothing installed by hand.
 
-Three locks on files in the folder say who is there (docs/decisions/0043-the-embedded-server.md):
+Three locks on files in the folder say who is there (docs/design/running.md):
 
 - `start.lock`: held for the moment in which somebody makes, starts or stops the server;
 - `users.lock`: held, shared, by each process that uses it, so the last one to leave sees that it is the last;

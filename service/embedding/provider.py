@@ -32,7 +32,7 @@ class Provider(Protocol):
     """A source of embeddings. `name` identifies the model in the database.
 
     `weight`: how much the vector arm counts with this model, times the setting. `focus`: how much the mean of a turn's own
-    sentences counts beside the turn with those before it; 0 for none. Both are measured, see docs/decisions.
+    sentences counts beside the turn with those before it; 0 for none. Both are measured: docs/design/recall.md.
     """
 
     @property

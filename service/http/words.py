@@ -1,4 +1,4 @@
-"""How many words the texts of a body have: words are what writing costs, not bytes. See docs/decisions/0042.
+"""How many words the texts of a body have: words are what writing costs, not bytes. See docs/design/service.md.
 
 Counted on the bytes of the JSON, before it is parsed, and only where there are enough of them to hold too many words.
 """

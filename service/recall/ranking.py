@@ -22,7 +22,7 @@ from service.recall.waiting import add_waiting
 from service.settings import EmbeddingSettings
 
 LENDERS = 100
-SHARES = (0.5, 0.25)  # of a hit's score that the turns one and two away from it get; measured, docs/decisions
+SHARES = (0.5, 0.25)  # of a hit's score that the turns one and two away from it get; measured: docs/design/recall.md
 
 
 async def rank(tx: Transaction, question: Question, provider: Provider | None, settings: EmbeddingSettings) -> "Ranking":

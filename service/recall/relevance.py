@@ -2,7 +2,8 @@
 
 Two questions, and the product of their answers. Is this spoken of here at all? A logistic function of four figures, of the twenty
 hits with which the search begins. And where the question names one speaker: did that one say it, or another? A logistic function of
-one figure. What each coefficient rests on, and how far it can be trusted: docs/decisions and `bench.recall_quality --relevance`.
+one figure. What each coefficient rests on, and how far it can be trusted: docs/design/relevance.md and
+`bench.recall_quality --relevance`.
 """
 
 import math

@@ -22,7 +22,7 @@ from service.resources import Resources
 from service.text.subject import statement
 
 LONGEST_QUESTION = 2000  # characters of the question that a reranker reads
-LENDING = 0.6  # of what the search lends to neighbours, what a judgement does; measured, docs/decisions
+LENDING = 0.6  # of what the search lends to neighbours, what a judgement does; measured: docs/design/relevance.md
 
 
 def results_to_judge(resources: Resources, question: Question) -> tuple[int, str | None]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-BEFORE = 0.9  # what a cosine with the turn before a text counts; measured, docs/decisions
+BEFORE = 0.9  # what a cosine with the turn before a text counts; measured: docs/design/relevance.md
 
 
 @dataclass(frozen=True)

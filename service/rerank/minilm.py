@@ -16,7 +16,7 @@ from service.rerank.reranker import Judgement
 from service.settings import RerankSettings
 
 log = logging.getLogger(__name__)
-WEIGHT = 0.8  # measured, docs/decisions
+WEIGHT = 0.8  # measured: docs/design/relevance.md
 LONGEST = 256  # pieces of a text that the model was made for
 BATCH = 16  # texts at once; between two of them a judgement that nobody waits for ends
 KEPT = 100_000  # pieces whose vectors are kept: 77 MB

@@ -1,6 +1,6 @@
 -- What is embedded of a memory? What it says, whom it is about, and who said it. Neither when (a question that names a
 -- date has its words) nor the turns before it: they help where all turns are short, and where replies are long they
--- drown the message. Measured: docs/decisions/0047-a-recall-that-adds-up.md.
+-- drown the message. Measured: docs/design/recall.md.
 create or replace function loci_internal.memory_embedding_text(p_memory loci_data.memories) returns text
 language sql stable parallel safe
 return concat_ws(': ', p_memory.source, loci_internal.text_with_subject(p_memory.content, p_memory.about));

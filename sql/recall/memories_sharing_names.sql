@@ -3,7 +3,7 @@
 -- 30 memories count, by ln(N / df) / df; half where it is one word that was only read out of texts; twice where the
 -- memory reached begins with the name: what begins with a name is about it. So a hit that begins with a name of the
 -- question counts by itself, by 1. A question that names nothing known, or nothing that a hit mentions, gets nothing:
--- the arm is out of its way (measured in docs/decisions). A hit whose names are still to be found counts with the known
+-- the arm is out of its way (docs/design/recall.md). A hit whose names are still to be found counts with the known
 -- names of its text, as it will when they are: the cost of question_names for each that waits. Index ranges of
 -- memory_mentions by memory and by entity. p_documents are the best hits, best first. Errors: 42501, P0002, 22023.
 create or replace function loci_api.memories_sharing_names(

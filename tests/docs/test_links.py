@@ -36,16 +36,6 @@ def test_every_anchor_is_a_heading() -> None:
     ] == []
 
 
-def test_a_link_that_names_the_number_of_a_decision_leads_to_it() -> None:
-    named = [
-        (page.name, number, target)
-        for page in PAGES
-        for number, target in re.findall(r"\[(?:decisions?\s+)?(\d+)\]\((?:[^)\s]*/)?(0\d+)-[^)]*\)", page.read_text())
-    ]
-    assert len(named) > 50
-    assert [found for found in named if int(found[1]) != int(found[2])] == []
-
-
 def test_the_index_of_docs_lists_every_page() -> None:
     index = ROOT / "docs" / "README.md"
     reached = {target for target, _ in links(index)} | {index}
