@@ -1,18 +1,19 @@
 """What all commands share: errors as one line and an exit code, suggestions, options that mean the same everywhere."""
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from functools import wraps
 from inspect import Parameter, signature
+from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from service.cli.output import echo, flag, print_json, print_rows
-from service.cli.target import base_url, stated
+from service.cli.target import as_bytes_shown, base_url, stated
 
 SHOWN = 100
 PREFIX = "Value error, "  # which pydantic puts before what a check of ours, or of the parser, says
@@ -28,6 +29,19 @@ class Failure(Exception):
     def __init__(self, message: str, hint: str | None = None) -> None:
         super().__init__(message)
         self.hint = hint
+
+
+class Texts(TyperCommand):
+    """A command whose arguments and options are text: bytes of another encoding are wrong usage, named."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse, and refuse what is not UTF-8."""
+        rest = super().parse_args(ctx, args)
+        for parameter in self.get_params(ctx):
+            for text in _texts_of(ctx.params.get(parameter.name)):
+                if (shown := as_bytes_shown(text)) is not None:
+                    raise typer.BadParameter(f"'{shown}' is not UTF-8 text", ctx=ctx, param=parameter)
+        return rest
 
 
 class Commands(TyperGroup):
@@ -68,7 +82,7 @@ class App(typer.Typer):
 
     def command(self, name: str | None = None, *, json: bool = True, **options: Any) -> Callable[[Command], Command]:
         """Register a command."""
-        register = super().command(name, **options)
+        register = super().command(name, cls=Texts, **options)
 
         def registered(function: Command) -> Command:
             register(_with_json(function) if json else function)
@@ -92,6 +106,26 @@ def _with_json(function: Callable[..., None]) -> Callable[..., None]:
     vars(command)["__signature__"] = known.replace(parameters=[*known.parameters.values(), added])
     vars(command)["__annotations__"] = {**{n: p.annotation for n, p in known.parameters.items()}, added.name: option}
     return command
+
+
+def _texts_of(value: object) -> Iterator[str]:
+    """The texts that a parameter holds."""
+    if isinstance(value, (str, Path)):
+        yield str(value)
+    elif isinstance(value, (list, tuple)):
+        for part in value:
+            yield from _texts_of(part)
+
+
+def read_stdin(*, line: bool = False) -> str:
+    """Standard input, or its first line, as text. Raises BadParameter where it is not UTF-8."""
+    stream = typer.get_binary_stream("stdin")
+    given = stream.readline() if line else stream.read()
+    try:
+        return given.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        wrong = f"byte {error.start + 1} is 0x{given[error.start]:02x}, which is not UTF-8 text"
+        raise typer.BadParameter(wrong, param_hint="standard input") from None
 
 
 def quiet_libraries() -> None:

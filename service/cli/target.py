@@ -31,9 +31,23 @@ def target() -> Target:
 
 
 def stated(*names: str) -> str | None:
-    """The first of these variables that has a value, in the environment or in the file."""
+    """The first of these variables that has a value, in the environment or in the file. Raises BadParameter: it is not UTF-8."""
     filed = from_file()
-    return next((value for name in names if (value := os.environ.get(name, filed.get(name)))), None)
+    name, value = next(((name, value) for name in names if (value := os.environ.get(name, filed.get(name)))), ("", None))
+    if value is not None and (shown := as_bytes_shown(value)) is not None:
+        from typer import BadParameter
+
+        raise BadParameter(f"'{shown}' is not UTF-8 text", param_hint=name)
+    return value
+
+
+def as_bytes_shown(text: str) -> str | None:
+    r"""A text that holds bytes of another encoding, with these as \xe9; None: it holds none."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return os.fsencode(text).decode("utf-8", "backslashreplace")
+    return None
 
 
 def from_file() -> Mapping[str, str]:

@@ -1,6 +1,5 @@
 """`loci memory`: what is remembered, its versions, and memories that are taken away."""
 
-import sys
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Any
@@ -21,6 +20,7 @@ from service.cli.shell import (
     Yes,
     confirm,
     parse_time,
+    read_stdin,
     said,
     settings_of,
     tell,
@@ -69,7 +69,7 @@ def add(
 ) -> None:
     """Remember something, as one memory."""
     stated = {
-        "content": sys.stdin.read().strip() if content == "-" else content,
+        "content": read_stdin().strip() if content == "-" else content,
         "lineage": lineage,
         "category": category,
         "tags": tag or None,

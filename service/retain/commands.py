@@ -1,13 +1,12 @@
 """`loci retain` and `loci reflect`: facts taken in, and put in their places."""
 
-import sys
 from typing import Annotated, Any, Literal
 
 import typer
 
 from service.cli.output import echo, print_table
 from service.cli.rest import service
-from service.cli.shell import Namespace, Session, tell
+from service.cli.shell import Namespace, Session, read_stdin, tell
 
 Decide = Literal["auto", "rules", "model"]
 Decider = Annotated[Decide, typer.Option("--decide", help="Who decides: a language model if there is one (auto), rules, or model.")]
@@ -31,8 +30,9 @@ def retain(
     Each fact is new, changes or repeats what is known. A language model decides if there is one, else rules.
     """
     stated = {"category": category, "source": source, "user": user, "session_id": session_id, "dry_run": dry_run, "decide": decide}
+    content = read_stdin() if text == "-" else text
     with service(namespace) as rest:
-        answer = rest.post("/retain", content=sys.stdin.read() if text == "-" else text, **stated)
+        answer = rest.post("/retain", content=content, **stated)
     tell(answer, lambda: _tell_retained(answer))
 
 

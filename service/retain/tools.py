@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from service.mcp.text import JsonObject, Shown, about, how_to_settle, kept, lines, may_outdate, more, written
 from service.mcp.tool import (
@@ -22,6 +22,15 @@ from service.mcp.tool import (
 )
 
 SHOWN = 20  # of what may be hundreds
+MESSAGE = {  # what a model is told of a message; REST takes more, and says so
+    "type": "object",
+    "properties": {
+        "role": {"type": "string", "enum": ["user", "assistant", "system", "tool"]},
+        "content": {"type": "string"},
+    },
+    "required": ["role", "content"],
+    "additionalProperties": False,
+}
 
 
 class Retain(Arguments):
@@ -40,8 +49,8 @@ class Retain(Arguments):
 class Remember(Arguments):
     """Messages to keep."""
 
-    messages: Annotated[list[dict[str, Any]], BeforeValidator(listed)] = Field(
-        description="In order, each with role (user, assistant, system, tool) and content; all so far, or the new ones"
+    messages: Annotated[list[Annotated[dict[str, Any], WithJsonSchema(MESSAGE)]], BeforeValidator(listed)] = Field(
+        description="In order; all so far, or the new ones"
     )
     session_id: Session | None = None
     source: str | None = Field(None, description="Who the user is; default user")

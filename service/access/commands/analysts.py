@@ -2,7 +2,6 @@
 
 import re
 import secrets
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ import typer
 
 from service.cli.output import echo, print_json, print_table
 from service.cli.session import command_origin, reach, run_in
-from service.cli.shell import App, Failure, first_line, parse_time, said, tell, wants_json
+from service.cli.shell import App, Failure, first_line, parse_time, read_stdin, said, tell, wants_json
 
 app = App("Logins that query in SQL, and the namespaces that they see.")
 Login = Annotated[str, typer.Argument(metavar="NAME", help="Name of the login.")]
@@ -182,7 +181,7 @@ def _check_name(name: str) -> None:
 def _password(from_stdin: bool) -> str:
     if not from_stdin:
         return secrets.token_urlsafe(24)
-    given = sys.stdin.readline().rstrip("\r\n")
+    given = read_stdin(line=True).rstrip("\r\n")
     if len(given) < SHORTEST_PASSWORD:
         raise Failure(f"the password must have {SHORTEST_PASSWORD} characters or more")
     return given

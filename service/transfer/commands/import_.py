@@ -15,7 +15,7 @@ import typer
 from service.cli.output import console, echo
 from service.cli.rest import Conflict, LociError, Rest, service
 from service.cli.shell import Failure, Namespace, tell, wants_json
-from service.cli.target import target
+from service.cli.target import as_bytes_shown, target
 from service.transfer.commands.reports import tell_lines, tell_report, tell_restored, tell_wrong
 
 HEAD = 64 * 1024
@@ -151,6 +151,9 @@ def _pack(folder: Path, target: BinaryIO) -> None:
     from service.transfer.foreign.sources import open_source
 
     source = open_source(folder)
+    for name in (*source.folders, *(file.path for file in source.files)):
+        if (shown := as_bytes_shown(name)) is not None:
+            raise typer.BadParameter(f"a name in the folder is not UTF-8 text: '{shown}'", param_hint="FILE")
     with source.stack, zipfile.ZipFile(target, "w") as archive:
         for inner in sorted(source.folders):
             archive.mkdir(inner)
