@@ -1,5 +1,5 @@
 """`python -m service.cli` is `loci`."""
 
-from service.cli.main import main
+from service.cli.start import main
 
 main()

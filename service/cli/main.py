@@ -16,6 +16,7 @@ from service.cli.mcp import mcp
 from service.cli.output import echo
 from service.cli.serve import serve, worker
 from service.cli.shell import App, quiet_libraries, set_json
+from service.connect.commands import connect, hook
 from service.dreams.commands import dream, prompts
 from service.graph.commands import edge_types, edges, entities, traverse
 from service.jobs.commands import app as jobs
@@ -93,6 +94,8 @@ app.add_typer(analysts.app, name="analyst")
 app.command(json=False)(serve)
 app.command(json=False)(worker)
 app.command(json=False)(mcp)
+app.command()(connect)
+app.command(json=False)(hook)
 app.command()(demo)
 app.command()(config)
 app.command()(doctor)

@@ -37,7 +37,8 @@ class Texts(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse, and refuse what is not UTF-8."""
         rest = super().parse_args(ctx, args)
-        for parameter in self.get_params(ctx):
+        parameters: list[Any] = list(self.get_params(ctx))
+        for parameter in parameters:
             for text in _texts_of(ctx.params.get(parameter.name)):
                 if (shown := as_bytes_shown(text)) is not None:
                     raise typer.BadParameter(f"'{shown}' is not UTF-8 text", ctx=ctx, param=parameter)

@@ -29,7 +29,7 @@ from tests.services import Service, serve
 
 NOBODY = str(uuid4())
 OPERATORS = {"analyst", "demo", "doctor", "migrate", "psql", "reembed", "verify", "worker"}  # first words: on the database itself
-NEEDS_NOTHING = {"config", "prompt list", "prompt show"}  # neither service nor database
+NEEDS_NOTHING = {"config", "connect", "hook", "prompt list", "prompt show"}  # neither service nor database
 MAKES = {"serve", "demo"}
 # What goes another way over a database than over a service: streams both ways, work that is waited for, and one of each plain kind.
 # The others ask both with the same requests; a thorough run calls them over both.
@@ -121,6 +121,8 @@ CALLS = {
     "serve": "--help",
     "worker": "--help",
     "mcp": "--help",
+    "connect": "codex --print",
+    "hook": "--help",
 }
 
 

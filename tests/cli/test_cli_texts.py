@@ -14,6 +14,7 @@ from service.cli.target import NAMES
 from tests.cli.tree import COMMANDS
 
 LATIN = os.fsdecode(b"caf\xe9")
+NAMESPACE_NEEDED = {"analyst create", "invitation accept", "invitation decline"}
 FILLED = {"verdict": "both_true", "id": str(UUID(int=5))}
 SHOWN = "caf\\xe9"
 
@@ -45,7 +46,8 @@ def call_of(path: str, wanted: str) -> list[str]:
             given.append(LATIN if parameter.name == wanted else FILLED.get(parameter.name, "x"))
         elif parameter.name == wanted:
             given.append(f"{parameter.opts[0]}={LATIN}")
-    return [*path.split(), *given, *(["-n", "default"] if path == "analyst create" and wanted != "namespace" else [])]
+    needed = [] if wanted == "namespace" or path not in NAMESPACE_NEEDED else ["-n", "default"]
+    return [*path.split(), *given, *needed]
 
 
 @pytest.mark.parametrize(("path", "parameter"), TAKES)

@@ -8,7 +8,7 @@ import typer.main
 from service.cli.main import app
 
 ROOT = typer.main.get_command(app)
-SILENT = ("serve", "worker", "mcp", "psql")  # they run, and print no data of their own
+SILENT = ("serve", "worker", "mcp", "hook", "psql")  # they run, and print no data of their own
 
 
 def walk(command: Any = ROOT, path: str = "") -> Iterator[tuple[str, Any]]:

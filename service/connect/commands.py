@@ -1,0 +1,166 @@
+"""`loci connect`: memory for the agent that one has, by its program's configuration. `loci hook`: what that program then runs."""
+
+import difflib
+import json
+import shutil
+import sys
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from service.cli.output import echo, print_rows
+from service.cli.shell import Failure, Namespace, Yes, confirm, said, tell
+from service.cli.target import base_url, stated
+from service.connect.address import NOTED, Address, usual_url
+from service.connect.edits import Edit, file_edit, has_server, hooks_edit, server_edit
+from service.connect.files import Change, apply, apply_undo, plan, plan_undo
+from service.connect.hooks.redaction import redact
+from service.connect.places import Places
+from service.connect.programs import PROGRAMS, Program, hook_command
+
+Name = Literal["claude-code", "claude-desktop", "codex", "cursor", "vscode", "gemini-cli", "windsurf", "zed"]
+PLAIN = ("LOCI_URL", "LOCI_NAMESPACE", "LOCI_USER", "LOCI_SPACE")
+SECRET = ("LOCI_KEY", "DATABASE_URL")
+HIDDEN = "********"
+
+
+def connect(
+    program: Annotated[Name | None, typer.Argument(metavar="PROGRAM", help="Whose configuration; none: list the programs.")] = None,
+    project: Annotated[bool, typer.Option("--project", help="For the project in this folder, not for all of the user's.")] = False,
+    http: Annotated[bool, typer.Option("--http", help="Let the program ask the running service, and start none.")] = False,
+    hooks: Annotated[
+        bool, typer.Option("--hooks/--no-hooks", help="Bring context in and take conversations, where the program has hooks.")
+    ] = True,
+    namespace: Namespace = None,
+    print_: Annotated[bool, typer.Option("--print", help="Show what would change, and write nothing.")] = False,
+    undo: Annotated[bool, typer.Option("--undo", help="Give the files back as they were.")] = False,
+    yes: Yes = False,
+) -> None:
+    """Give memory to a program: Claude Code, Codex, Cursor and others.
+
+    It shows what it changes in the program's configuration, asks, and keeps a copy. LOCI_URL, LOCI_KEY, LOCI_NAMESPACE,
+    LOCI_USER and the database that are set here go in. A key never goes into a project's file.
+    """
+    places = Places()
+    if program is None:
+        _tell_programs(places)
+        return
+    known = PROGRAMS[program]
+    edits = _edits(known, places, project=project, http=http, hooks=hooks, namespace=namespace)
+    changes = [plan_undo(edit, places.state) if undo else plan(edit) for edit in edits]
+    shown = [_diff(change) for change in changes]
+    rows = [{"path": str(change.path), "change": _kind(change), "diff": text} for change, text in zip(changes, shown, strict=True)]
+    due = [change for change in changes if change.before != change.after]
+    if print_ or not due:
+        tell(rows, lambda: echo("\n".join(shown).strip() or "nothing to change: it is so already"))
+        return
+    echo("\n".join(shown).strip(), err=True)
+    confirm(f"Write {'these files' if len(due) > 1 else 'this file'}?", yes=yes)
+    copies = [_write(change, places, undo=undo, private=not project) for change in due]
+    tell(rows, said("\n".join([*filter(None, copies), *([] if undo else [f"{known.title}: {known.then}"])])))
+
+
+def _write(change: Change, places: Places, *, undo: bool, private: bool) -> str | None:
+    """Write a file, and say where its copy is."""
+    if undo:
+        apply_undo(change, places.state)
+        return None
+    copied = apply(change, places.state, private=private)
+    return f"{change.path} as it was: {copied}" if copied else None
+
+
+def _tell_programs(places: Places) -> None:
+    """The programs, their files, and whether these name Loci."""
+    rows: list[dict[str, Any]] = [
+        {"program": name, "title": each.title, "file": str(each.user(places)), "connected": has_server(each.user(places), each)}
+        for name, each in PROGRAMS.items()
+    ]
+    tell(rows, lambda: print_rows(("program", "connected", "file"), rows))
+
+
+def _edits(program: Program, places: Places, *, project: bool, http: bool, hooks: bool, namespace: str | None) -> list[Edit]:
+    """What is put into which files. Raises Failure for what the program has not."""
+    if project and program.project is None:
+        raise Failure(f"{program.title} has no servers of a project", "Leave --project out.")
+    if http and program.remote is None:
+        raise Failure(f"{program.title} starts its servers, and takes no address of one in its file", "Leave --http out.")
+    path = Path.cwd() / program.project if project and program.project else program.user(places)
+    environment = _environment(namespace)
+    secrets = [name for name in SECRET if name in environment]
+    if project and secrets:
+        if http:
+            raise Failure("a key does not go into a project's file", "Leave --project or LOCI_KEY out.")
+        environment = {name: value for name, value in environment.items() if name not in secrets}
+        names = " and ".join(secrets)
+        echo(f"note: {names} must be set where {program.title} is started: a project's file has no secrets", err=True)
+    url = base_url(environment.get("LOCI_URL") or usual_url(places))
+    entry = program.reached(f"{url}/mcp", _headers(environment)) if http else program.started([*_command(), "mcp"], environment)
+    edits = [server_edit(path, program, entry)]
+    if hooks and program.hooks is not None:
+        user, inner = program.hooks
+        edits.append(hooks_edit(Path.cwd() / inner if project else user(places), hook_command(_command(), places.system)))
+        if not project:
+            address = Address(url, *(environment.get(name) for name in ("LOCI_KEY", "LOCI_NAMESPACE", "LOCI_USER")))
+            edits.append(file_edit(places.state / NOTED, address.noted()))
+    return edits
+
+
+def _environment(namespace: str | None) -> dict[str, str]:
+    """What the server is told: what is set here. A folder is named from anywhere."""
+    found = {name: value for name in (*PLAIN, *SECRET) if (value := stated(name))}
+    if namespace:
+        found["LOCI_NAMESPACE"] = namespace
+    if folder := stated("LOCI_DATA_DIR"):
+        found["LOCI_DATA_DIR"] = str(Path(folder).expanduser().absolute())
+    if "LOCI_URL" in found:  # the service has the database
+        found = {name: value for name, value in found.items() if name not in {"DATABASE_URL", "LOCI_DATA_DIR"}}
+    return found
+
+
+def _headers(environment: dict[str, str]) -> dict[str, str]:
+    key = environment.get("LOCI_KEY")
+    names = {"X-Namespace": "LOCI_NAMESPACE", "X-User": "LOCI_USER", "X-Space": "LOCI_SPACE"}
+    sent = {header: environment[name] for header, name in names.items() if name in environment}
+    return {**({"Authorization": f"Bearer {key}"} if key else {}), **sent}
+
+
+def _command() -> list[str]:
+    """What starts `loci` from anywhere: the program that runs now, else the one beside this Python, else the one on the path."""
+    beside = Path(sys.executable).with_name("loci.exe" if sys.platform == "win32" else "loci")
+    running = Path(sys.argv[0]).absolute()
+    for path in (running if running.stem == "loci" else beside, beside):
+        if path.is_file():
+            return [str(path)]
+    found = shutil.which("loci")
+    return [found] if found else [sys.executable, "-m", "service.cli"]
+
+
+def _kind(change: Change) -> str:
+    if change.before == change.after:
+        return "none"
+    return "create" if change.before is None else "remove" if change.after is None else "edit"
+
+
+def _diff(change: Change) -> str:
+    """What changes, line by line, without secrets."""
+    sides = (change.before, change.after)
+    before, after = ((side or b"").decode(errors="replace").splitlines() for side in sides)
+    was, becomes = (str(change.path) if side is not None else "/dev/null" for side in sides)
+    text = "\n".join(difflib.unified_diff(before, after, was, becomes, lineterm=""))
+    for secret in filter(None, map(stated, SECRET)):
+        text = text.replace(json.dumps(secret, ensure_ascii=False)[1:-1], HIDDEN)
+    return redact(text)  # other servers have some, too
+
+
+def hook(
+    program: Annotated[Literal["claude-code"], typer.Argument(metavar="PROGRAM", help="Whose hook it is: claude-code.")],
+) -> None:
+    """Run as a program's hook: its JSON on stdin, context on stdout.
+
+    `loci connect claude-code` puts it where the program runs it. It always ends with 0; its log says what was wrong.
+    """
+    del program  # one is known
+    from service.connect.hooks.claude_code import main
+
+    main()
