@@ -4,7 +4,7 @@ No file `.env` is read: a hook runs in a project's folder, and what lies there m
 """
 
 import json
-from dataclasses import asdict, dataclass, field
+from typing import NamedTuple
 
 from service.connect.places import Places
 
@@ -13,18 +13,21 @@ VARIABLES = {"url": "LOCI_URL", "key": "LOCI_KEY", "namespace": "LOCI_NAMESPACE"
 USUAL_PORT = "8420"
 
 
-@dataclass(frozen=True)
-class Address:
+class Address(NamedTuple):
     """A service, and who asks it."""
 
     url: str
-    key: str | None = field(default=None, repr=False)
+    key: str | None = None
     namespace: str | None = None
     user: str | None = None
 
+    def __repr__(self) -> str:
+        """Without the key."""
+        return f"Address({self.url!r})"
+
     def noted(self) -> str:
         """What a file says of it."""
-        return json.dumps({name: value for name, value in asdict(self).items() if value}, indent=2) + "\n"
+        return json.dumps({name: value for name, value in self._asdict().items() if value}, indent=2) + "\n"
 
 
 def find_address(places: Places) -> Address:

@@ -1,24 +1,23 @@
 """Where programs keep their configuration on this machine, and where Loci keeps what its hooks and `loci connect` note down.
 
-Loaded by hooks, so it imports nothing that takes time.
+Loaded by hooks, so it imports nothing that takes time: dataclasses take 20 ms.
 """
 
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 
 WINDOWS, MACOS = "win32", "darwin"
 
 
-@dataclass(frozen=True)
 class Places:
     """A machine: its system, its user's home folder, and its environment."""
 
-    system: str = sys.platform
-    home: Path = field(default_factory=Path.home)
-    environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    def __init__(self, system: str = sys.platform, home: Path | None = None, environment: Mapping[str, str] | None = None) -> None:
+        self.system = system
+        self.home = Path.home() if home is None else home
+        self.environment = os.environ if environment is None else environment
 
     @property
     def application_data(self) -> Path:

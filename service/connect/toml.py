@@ -9,7 +9,6 @@ from tomlkit.items import InlineTable
 
 from service.connect.jsonc import Path
 
-
 _HEADER = re.compile(r"\s*\[\[?([^\]]+)\]")
 
 

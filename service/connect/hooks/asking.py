@@ -28,7 +28,7 @@ def ask(address: Address, path: str, body: dict[str, Any], seconds: float, idemp
     waiting.start()
     waiting.join(seconds)
     if not found:
-        raise Unanswered(f"no answer from {address.url} within {seconds:g} s")
+        raise Unanswered(f"no answer from {address.url} within {seconds:.2f} s")
     if isinstance(found[0], Unanswered):
         raise found[0]
     return found[0]

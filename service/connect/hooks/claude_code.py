@@ -8,13 +8,16 @@ import json
 import sys
 from contextlib import suppress
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 from service.connect.hooks.log import note
 from service.connect.hooks.redaction import redact
 from service.connect.places import WINDOWS, Places
 
-CONTEXT_SECONDS = 0.2  # for the answer; with what Python takes to start, less than 0.3
+LOADED = monotonic()
+SECONDS = 0.25  # for everything from here on: with what Python takes to start, less than 0.3
+LEAST_SECONDS = 0.05  # for the answer, however long the rest took
 CONTEXT_CHARACTERS = 8_000  # Claude Code takes 10,000 into the conversation
 MIN_RELEVANCE = 0.2  # below, a memory very likely does not answer
 LONGEST_PROMPT = 10_000  # characters that a search is made with
@@ -64,7 +67,7 @@ def _put_context(event: str, session: str, given: dict[str, Any], places: Places
         asked |= {"message": redact(prompt[:LONGEST_PROMPT]), "min_relevance": MIN_RELEVANCE}
     asked["repeat"] = given.get("source") in FORGOTTEN or lost.exists()
     try:
-        text = ask(find_address(places), "/context", asked, CONTEXT_SECONDS)["text"]
+        text = ask(find_address(places), "/context", asked, max(LOADED + SECONDS - monotonic(), LEAST_SECONDS))["text"]
     except Unanswered:
         lost.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         lost.touch()  # what it was about to show counts as shown there

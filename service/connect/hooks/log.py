@@ -2,8 +2,8 @@
 
 import os
 from contextlib import suppress
-from datetime import UTC, datetime
 from pathlib import Path
+from time import gmtime, strftime
 
 LARGEST = 256 * 1024  # bytes; then it begins anew, and the one before is kept
 OWNERS_ALONE = 0o600
@@ -16,7 +16,7 @@ def note(state: Path, said: str) -> None:
         state.mkdir(parents=True, exist_ok=True, mode=0o700)
         if path.exists() and path.stat().st_size > LARGEST:
             path.replace(path.with_suffix(".log.1"))
-        line = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ} {' '.join(said.split())}\n"
+        line = f"{strftime('%Y-%m-%dT%H:%M:%SZ', gmtime())} {' '.join(said.split())}\n"
         handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, OWNERS_ALONE)
         with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
             file.write(line)

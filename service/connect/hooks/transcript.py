@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +78,6 @@ def _text(content: object) -> str:
 
 def _without_narration(said: list[Said]) -> Iterator[Said]:
     """Of several messages of the assistant in a row the last."""
-    for one, following in zip(said, [*said[1:], None], strict=True):
-        if one.role == "user" or following is None or following.role == "user":
+    for one, following in zip_longest(said, said[1:]):
+        if one is not None and (one.role == "user" or following is None or following.role == "user"):
             yield one
