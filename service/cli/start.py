@@ -1,5 +1,6 @@
 """What `loci` starts with: hooks, which others wait for, load nothing of the other commands."""
 
+import os
 import sys
 
 
@@ -9,7 +10,7 @@ def main() -> None:
         from service.connect.hooks.claude_code import main as hook
 
         hook()
-        return
+        os._exit(0)  # without taking modules down, and without a thread that still waits
     from service.cli.main import main as commands
 
     commands()

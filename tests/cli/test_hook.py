@@ -209,7 +209,17 @@ def test_the_key_the_namespace_and_the_user_go_along(places: Places, loci: Loci,
 
 
 def test_it_loads_nothing_that_takes_long(places: Places, transcript: Path) -> None:
-    code = "import sys; sys.argv = ['loci', 'hook', 'claude-code']; from service.cli.start import main; main(); print(*sys.modules, file=sys.stderr)"
+    code = """
+import os, sys
+
+def leave(status):
+    print(*sys.modules, file=sys.stderr)
+    sys.exit(status)
+
+os._exit, sys.argv = leave, ["loci", "hook", "claude-code"]
+from service.cli.start import main
+main()
+"""
     stop = {"hook_event_name": "Stop", "session_id": "s1", "transcript_path": str(transcript), "cwd": "/work/rocket"}
     for given in (prompt("Hello"), stop):
         done = subprocess.run(

@@ -16,7 +16,7 @@ from service.connect.hooks.redaction import redact
 from service.connect.places import WINDOWS, Places
 
 LOADED = monotonic()
-SECONDS = 0.25  # for everything from here on: with what Python takes to start, less than 0.3
+SECONDS = 0.2  # for everything from here on: with what Python takes to start, less than 0.3
 LEAST_SECONDS = 0.05  # for the answer, however long the rest took
 CONTEXT_CHARACTERS = 8_000  # Claude Code takes 10,000 into the conversation
 MIN_RELEVANCE = 0.2  # below, a memory very likely does not answer
