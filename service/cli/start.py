@@ -1,4 +1,4 @@
-"""What `loci` starts with: hooks, which others wait for, load nothing of the other commands."""
+"""What `loci` starts with: a hook, which another program waits for, loads nothing of the other commands."""
 
 import os
 import sys

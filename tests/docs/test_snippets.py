@@ -39,6 +39,7 @@ UNRUN = {  # page: how a block begins, and why it is not run
     "README.md": {"git clone": INSTALLS},
     "CONTRIBUTING.md": {"make run": INSTALLS, ".venv/bin/python -m pytest": "runs tests", "LOCI_TEST_PACE": "runs tests"},
     "docs/benchmarks.md": {"python -m bench": "takes hours", "pip install": INSTALLS},
+    "docs/connect.md": {"loci serve": "changes the settings of other programs"},
     "docs/context.md": {"Recalled from": "what the request above it replied on another day"},
     "docs/dreams.md": {"$ loci dream": NEEDS_MODEL},
     "docs/export.md": {'{"kind"': "parts of a file, shortened"},

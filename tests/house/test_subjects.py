@@ -10,7 +10,7 @@ from tests.catalogue import ROOT, SUBJECTS
 # What serves all subjects, by layer.
 ROOMS = {
     "sql": {"grants", "policies", "shared", "text"},
-    "service": {"cli", "embedding", "http", "llm", "mcp", "observability", "rerank", "text", "worker"},
+    "service": {"cli", "connect", "embedding", "http", "llm", "mcp", "observability", "rerank", "text", "worker"},
     "db": {
         "cancellation",
         "embedded",

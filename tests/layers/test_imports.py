@@ -25,7 +25,7 @@ SUBJECTS = (
     "transfer",
     "models",
 )
-ROOMS = ("cli", "embedding", "http", "llm", "mcp", "observability", "rerank", "text", "worker")
+ROOMS = ("cli", "connect", "embedding", "http", "llm", "mcp", "observability", "rerank", "text", "worker")
 SIDES = {"routes", "commands", "tools"}  # of a subject: they may use any other subject
 
 
