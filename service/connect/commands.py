@@ -4,6 +4,7 @@ import difflib
 import json
 import shutil
 import sys
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -19,14 +20,13 @@ from service.connect.hooks.redaction import redact
 from service.connect.places import Places
 from service.connect.programs import PROGRAMS, Program, hook_command
 
-Name = Literal["claude-code", "claude-desktop", "codex", "cursor", "vscode", "gemini-cli", "windsurf", "zed"]
 PLAIN = ("LOCI_URL", "LOCI_NAMESPACE", "LOCI_USER", "LOCI_SPACE")
 SECRET = ("LOCI_KEY", "DATABASE_URL")
 HIDDEN = "********"
 
 
 def connect(
-    program: Annotated[Name | None, typer.Argument(metavar="PROGRAM", help="Whose configuration; none: list the programs.")] = None,
+    program: Annotated[str | None, typer.Argument(metavar="PROGRAM", help="Whose configuration; none: list the programs.")] = None,
     project: Annotated[bool, typer.Option("--project", help="For the project in this folder, not for all of the user's.")] = False,
     http: Annotated[bool, typer.Option("--http", help="Let the program ask the running service, and start none.")] = False,
     hooks: Annotated[
@@ -46,7 +46,7 @@ def connect(
     if program is None:
         _tell_programs(places)
         return
-    known = PROGRAMS[program]
+    known = _known(program)
     edits = _edits(known, places, project=project, http=http, hooks=hooks, namespace=namespace)
     changes = [plan_undo(edit, places.state) if undo else plan(edit) for edit in edits]
     shown = [_diff(change) for change in changes]
@@ -59,6 +59,16 @@ def connect(
     confirm(f"Write {'these files' if len(due) > 1 else 'this file'}?", yes=yes)
     copies = [_write(change, places, undo=undo, private=not project) for change in due]
     tell(rows, said("\n".join([*filter(None, copies), *([] if undo else [f"{known.title}: {known.then}"])])))
+
+
+def _known(name: str) -> Program:
+    """The program of this name. Raises BadParameter."""
+    if name not in PROGRAMS:
+        near = get_close_matches(name, PROGRAMS, 1)
+        raise typer.BadParameter(
+            f"{name!r} is none of {', '.join(PROGRAMS)}" + (f". Did you mean {near[0]}?" if near else ""), param_hint="PROGRAM"
+        )
+    return PROGRAMS[name]
 
 
 def _write(change: Change, places: Places, *, undo: bool, private: bool) -> str | None:
@@ -154,7 +164,7 @@ def _diff(change: Change) -> str:
 
 
 def hook(
-    program: Annotated[Literal["claude-code"], typer.Argument(metavar="PROGRAM", help="Whose hook it is: claude-code.")],
+    program: Annotated[Literal["claude-code"], typer.Argument(metavar="PROGRAM", help="Whose hook it is.")],
 ) -> None:
     """Run as a program's hook: its JSON on stdin, context on stdout.
 

@@ -6,7 +6,7 @@ import stat
 import sys
 import tomllib
 from pathlib import Path, PurePosixPath, PureWindowsPath
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner, Result
@@ -101,8 +101,13 @@ def entry_of(program: str, path: Path) -> Any:
     return data_of(path)[PROGRAMS[program].servers]["loci"]
 
 
-def test_the_command_takes_each_program() -> None:
-    assert set(get_args(commands.Name)) == set(PROGRAMS) == set(SAMPLES)
+def test_each_program_has_a_sample() -> None:
+    assert set(PROGRAMS) == set(SAMPLES)
+
+
+def test_a_program_that_is_not_known_is_wrong_usage_with_the_nearest(machine: Machine) -> None:
+    refused = machine("claudecode")
+    assert (refused.exit_code, "Did you mean claude-code?" in " ".join(refused.stderr.split())) == (2, True)
 
 
 @pytest.mark.parametrize("program", PROGRAMS)

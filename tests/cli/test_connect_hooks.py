@@ -80,7 +80,7 @@ def loci() -> Iterator[Loci]:
 @pytest.fixture
 def places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, loci: Loci) -> Places:
     """A home folder of its own, and the service in the environment."""
-    for name in (*NAMES, "XDG_STATE_HOME", "XDG_CONFIG_HOME", "LOCI_PORT"):
+    for name in (*NAMES, "XDG_STATE_HOME", "XDG_CONFIG_HOME", "LOCI_PORT", "CLAUDE_PROJECT_DIR"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("LOCI_URL", loci.url)
@@ -461,13 +461,15 @@ def test_the_end_of_a_session_ends_it_when_all_is_taken(places: Places, loci: Lo
     assert [one["path"] for one in loci.asked] == ["/api/v1/remember", "/api/v1/sessions/s1/end"]
 
 
+@pytest.mark.parametrize(("root", "cwd"), [("", "/work/rocket"), ("/work/rocket", "/work/rocket/src/parts")])
 @pytest.mark.parametrize("event", ["Stop", "PreCompact", "SessionEnd"])
 def test_moments_that_take_start_a_process_of_its_own(
-    event: str, places: Places, transcript: Path, monkeypatch: pytest.MonkeyPatch
+    event: str, root: str, cwd: str, places: Places, transcript: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started: list[Any] = []
+    monkeypatch.setenv("CLAUDE_PROJECT_DIR", root)
     monkeypatch.setattr(subprocess, "Popen", lambda command, **options: started.append((command, options)))
-    given = {"hook_event_name": event, "session_id": "s1", "transcript_path": str(transcript), "cwd": "/work/rocket"}
+    given = {"hook_event_name": event, "session_id": "s1", "transcript_path": str(transcript), "cwd": cwd}
     claude_code.answer(given, places)
     ((command, options),) = started
     assert command[3:] == ["s1", str(transcript), "/work/rocket", "ended" if event == "SessionEnd" else ""]

@@ -51,7 +51,7 @@ def answer(given: dict[str, Any], places: Places) -> None:
     if event in INTO_CONTEXT:
         _put_context(event, session, given, places)
     elif event in TAKES:
-        _take(session, given, ended=event == "SessionEnd")
+        _take(session, given, places, ended=event == "SessionEnd")
 
 
 def _put_context(event: str, session: str, given: dict[str, Any], places: Places) -> None:
@@ -78,11 +78,12 @@ def _put_context(event: str, session: str, given: dict[str, Any], places: Places
         sys.stdout.buffer.write(json.dumps({"hookSpecificOutput": said}).encode())
 
 
-def _take(session: str, given: dict[str, Any], *, ended: bool) -> None:
+def _take(session: str, given: dict[str, Any], places: Places, *, ended: bool) -> None:
     """Start what takes the conversation, and do not wait for it."""
     import subprocess
 
-    transcript, folder = given.get("transcript_path"), given.get("cwd")
+    transcript = given.get("transcript_path")
+    folder = places.environment.get("CLAUDE_PROJECT_DIR") or given.get("cwd")  # which goes where the agent goes
     if not isinstance(transcript, str) or not transcript:
         raise ValueError("the hook was given no transcript_path")
     arguments = [session, transcript, folder if isinstance(folder, str) else "", "ended" if ended else ""]
