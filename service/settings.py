@@ -243,6 +243,11 @@ class Settings(BaseSettings):
     port: int = Field(default=8420, ge=0, le=65535, description="Its port; 0: any that is free")
     pool_size: int = Field(default=10, ge=1, le=200, description="Connections to the database that a process may have for requests")
     worker_pool_size: int = Field(default=4, ge=1, le=100, description="Connections that its background work may have beside them")
+    max_chars: int = Field(
+        default=16_000,
+        ge=1000,
+        description="Characters of a text for a model (a context, the reply of a tool) where the call does not say how many",
+    )
     max_body_bytes: int = Field(default=64 * 1024 * 1024, ge=1024, description="Bytes of the largest body of a request")
     allowed_hosts: Annotated[list[str], NoDecode] = Field(
         default=[],

@@ -9,9 +9,10 @@ from dataclasses import replace
 from functools import partial
 from uuid import UUID
 
-from db.pool import Transaction
+from db.pool import JsonObject, Transaction
 from service.recall.answer import Answer, Pending, answer_of, note
 from service.recall.log import is_logged
+from service.recall.passages import add_passages, long_results
 from service.recall.question import Question
 from service.recall.ranking import Ranking, with_turns
 from service.recall.rerank import rerank, results_to_judge, turns_to_read
@@ -53,11 +54,20 @@ async def rank_memory(resources: Resources, read: Read, question: Question) -> t
         ranking, judged = await rerank(resources, ranking, rows, most)
         ranking = replace(ranking, best=ranking.best[: question.k]).likely()
         recall_id = await read(partial(note, ranking=ranking)) if _is_noted(ranking) else None
+    if question.max_chars is not None:
+        await _show_passages(resources, read, ranking, rows, question.max_chars)
     answer = answer_of(ranking, rows, recall_id)
     answer.reranked = judged
     if rewritten.questions:
         answer.rewritten = {"how": question.rewrite, "questions": len(rewritten.questions)}
     return answer, ranking
+
+
+async def _show_passages(resources: Resources, read: Read, ranking: Ranking, rows: dict[int, JsonObject], room: int) -> None:
+    """Say of results that are long for their room which passage answers; no transaction where none is."""
+    long, longest = long_results(ranking, rows, room)
+    if long:
+        await read(lambda tx: add_passages(ranking.within(tx), rows, long, longest, resources.provider))
 
 
 def _is_noted(ranking: Ranking) -> bool:

@@ -20,7 +20,8 @@ class Question:
     `similarity`: the cosine from which a memory counts that only its meaning found; None: any. `namespaces` None: the
     transaction's; "*": all that the caller may read. `user`: whom the first person means; None: the key's user, or nobody in
     particular. `min_relevance`: results below it are left out. `rerank`: how many results a reranker judges; True and None: as
-    configured; False: none. `rewrite`: how a language model adds questions to this one; None: not at all. `asked_at`: the moment
+    configured; False: none. `rewrite`: how a language model adds questions to this one; None: not at all. `max_chars`:
+    the room in which results are to be shown, so that long ones have a passage; None: they have none. `asked_at`: the moment
     that `yesterday` is told from; `time_zone`: of the one who asks, None: that of the key.
     """
 
@@ -41,6 +42,7 @@ class Question:
     rerank: bool | int | None = None
     rewrite: Rewriting | None = None
     min_relevance: float | None = None
+    max_chars: int | None = None
     asked_at: datetime = field(default_factory=lambda: datetime.now(UTC))
     time_zone: str | None = None
 
@@ -69,6 +71,7 @@ def question_of(stated: RecallInput) -> Question:
         rerank=stated.rerank,
         rewrite=stated.rewrite,
         min_relevance=stated.min_relevance,
+        max_chars=stated.max_chars,
         asked_at=stated.at or stated.as_of or datetime.now(UTC),
         time_zone=stated.time_zone,
     )

@@ -16,11 +16,23 @@ from db.sessions import context as db
 from loci.models.sessions import ContextInput
 from service.embedding.provider import Provider
 from service.observability.metrics import CONTEXTS, INJECTED
+from service.recall.passages import LINE, find_passages
 from service.recall.question import ARMS, Question, make_scope
 from service.recall.ranking import Ranking, note_hits, rank
 from service.recall.succession import later_first
-from service.sessions.context_text import HEADERS, LINES, Kept, Section, fit, one_line, render
+from service.sessions.context_text import (
+    HEADERS,
+    LINES,
+    Kept,
+    Section,
+    fit_with_note,
+    noted,
+    one_line,
+    render,
+    shortened,
+)
 from service.settings import EmbeddingSettings
+from service.text.passages import LEAST, fair_share
 
 SECTIONS = ("profile", "memories", "constraints", "unsettled", "graph", "working_memory", "patrol", "subagents", "turns")
 SHOWN_ONCE = ("profile", "memories")
@@ -30,7 +42,7 @@ KINDS = {"session", "patrol", "subagent"}
 
 @dataclass(frozen=True)
 class ContextRequest:
-    """What a context is for. None: `k` is setting context_memories, `max_chars` no budget, `user` the one of the key, or nobody.
+    """What a context is for. None: `k` is setting context_memories, `user` the one of the key, or nobody.
 
     Without a session, and of a preview, nothing is stored.
     """
@@ -41,15 +53,15 @@ class ContextRequest:
     space: str | None = None
     k: int | None = None
     min_relevance: float | None = None
-    max_chars: int | None = None
+    max_chars: int = 16_000
     preview: bool = False
     sections: tuple[str, ...] = SECTIONS
     repeat: bool = False
     scope: Scope = field(default_factory=lambda: Scope({}))
 
 
-def request_of(stated: ContextInput, space: str | None = None) -> ContextRequest:
-    """What a request asks for; `space` is the one that its caller declared."""
+def request_of(stated: ContextInput, space: str | None, max_chars: int) -> ContextRequest:
+    """What a request asks for; `space` is the one that its caller declared, `max_chars` the budget where none is stated."""
     return ContextRequest(
         message=stated.message,
         session_id=stated.session_id,
@@ -57,7 +69,7 @@ def request_of(stated: ContextInput, space: str | None = None) -> ContextRequest
         space=stated.space or space,
         k=stated.k,
         min_relevance=stated.min_relevance,
-        max_chars=stated.max_chars,
+        max_chars=max_chars if stated.max_chars is None else stated.max_chars,
         preview=stated.preview,
         sections=tuple(stated.sections or SECTIONS),
         repeat=stated.repeat,
@@ -76,14 +88,15 @@ async def build_context(
     parts = await _gather(tx, request, asked, ranking)
     await _mark_unsettled(tx, request, asked, parts)
     draft = Draft(parts, ranking, int(limits["context_keys"]))
-    kept = fit(draft.sections, request.max_chars)
+    await draft.shorten(tx, request, provider)
+    kept = fit_with_note(draft.sections, request.max_chars)
     left_out = draft.left_out(kept)
     if request.session_id is not None and not request.preview:
         await _note(tx, request.session_id, draft, kept, repeat=request.repeat)
     return {
         "session_id": request.session_id,
         "space": parts.space,
-        "text": render(draft.sections, kept),
+        "text": noted(render(draft.sections, kept), left_out, request.max_chars),
         **draft.shown(kept),
         "first": parts.first and "memories" in asked,
         "held_back": parts.held_back,
@@ -190,14 +203,35 @@ class Draft:
             "unsettled": parts.lists.get("unsettled", []),
             "graph": parts.graph.get("edges", []),
         }
-        self.sections = [self._section(name) for name in SECTIONS]
+        self.sections = [self._section(name, None) for name in SECTIONS]
 
-    def _section(self, name: str) -> Section:
+    async def shorten(self, tx: Transaction, request: ContextRequest, provider: Provider | None) -> None:
+        """Cut what is longer than its share of the budget: of memories the passage that answers the message is left."""
+        lengths = [len(line) + 1 for section in self.sections for line in (section.header, *section.lines)]
+        share = fair_share(lengths, request.max_chars)
+        if max(lengths, default=0) <= share:
+            return
+        long = [
+            self.rows[section.name][place]
+            for section in self.sections
+            if section.name in SHOWN_ONCE
+            for place, line in enumerate(section.lines)
+            if len(line) >= share
+        ]
+        longest = max(LEAST // 2, share - LINE)
+        found = await find_passages(tx, request.message, [row["content"] for row in long], longest, provider)
+        for row, passage in zip(long, found, strict=True):
+            row["passage"] = vars(passage)
+        self.sections = [self._section(name, share) for name in SECTIONS]
+
+    def _section(self, name: str, longest: int | None) -> Section:
+        """A section; with `longest` of what is longer a part is shown."""
         if name == "graph":
             header, *lines = (self._parts.graph.get("rendered") or "").split("\n")
-            return Section(name, header, [one_line(line) for line in lines])
+            return Section(name, header, [one_line(line)[:longest] for line in lines])
         header = HEADERS["fallback" if name == "memories" and self._parts.fallback else name]
-        return Section(name, header, [LINES[name](row) for row in self.rows[name]], from_end=name == "turns")
+        rows = [shortened(row, longest) for row in self.rows[name]]
+        return Section(name, header, [LINES[name](row) for row in rows], from_end=name == "turns")
 
     def shown(self, kept: Kept) -> dict[str, Any]:
         """The rows of what is in the text."""

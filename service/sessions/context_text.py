@@ -10,12 +10,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from db.pool import JsonObject
+from service.text.passages import LEAST, Passage, marked
 from service.text.subject import text_with_subject
 from service.text.visible import visible
 
 Kept = dict[str, list[int]]
 NOBODY = "user"  # a speaker who is nobody in particular
 MINUTE, HOUR, DAY = 60, 3600, 86_400
+NOTED_FROM, NOTE_CHARS = 1000, 250  # characters of a budget that has room for a note, and of the longest note
 HEADERS = {
     "profile": "About the one who asks:",
     "memories": "Recalled from long-term memory (relevant to this message):",
@@ -59,6 +61,33 @@ def fit(sections: list[Section], budget: int | None) -> Kept:
                 break
         kept[section.name] = sorted(places)
     return kept
+
+
+def fit_with_note(sections: list[Section], budget: int) -> Kept:
+    """The same, with room for a note where something is left out; a small budget has none."""
+    kept = fit(sections, budget)
+    whole = all(len(kept[section.name]) == len(section.lines) for section in sections)
+    return kept if whole or budget < NOTED_FROM else fit(sections, budget - NOTE_CHARS)
+
+
+def noted(text: str, left_out: list[JsonObject], budget: int) -> str:
+    """The text, and how much of what is left out of it for its length."""
+    short = [f"{item['left_out']} of {item['section']}" for item in left_out if item["reason"] == "max_chars"]
+    note = f"(Left out for length: {', '.join(short)}. A larger max_chars shows them.)"
+    return f"{text}\n\n{note}" if short and budget >= NOTED_FROM else text
+
+
+def shortened(row: JsonObject, longest: int | None) -> JsonObject:
+    """A row as it is shown: of a memory its passage, of other contents that are longer than `longest` the beginning."""
+    if passage := row.get("passage"):
+        rest = f'all of it: memory_history("{row["id"]}")'
+        return {**row, "content": marked(Passage(**passage), len(row["content"]), rest)}
+    if longest is None:
+        return row
+    if "newer" in row:
+        return {**row, **{name: shortened(row[name], longest // 2) for name in ("newer", "older")}}
+    more = len(row.get("content", "")) - max(LEAST // 2, longest - LEAST // 2)
+    return {**row, "content": f"{row['content'][:-more]} … ({more:,} more characters)"} if more > 0 else row
 
 
 def render(sections: list[Section], kept: Kept) -> str:

@@ -213,6 +213,7 @@ Category = Annotated[
 Flag = Annotated[bool, Strict()]  # true or false, not 1 or "yes"
 # Of an integer in a body, behind its bounds: 5 or 5.0, not "5" or true.
 UNQUOTED = BeforeValidator(lambda number: _no_digits(_no_flag(number)))
+Room = Annotated[int, Field(ge=0, le=2**31 - 1), UNQUOTED]  # characters
 Unit = Annotated[float, Strict(), Field(ge=0, le=1, allow_inf_nan=False)]
 Rate = Annotated[float, Strict(), Field(ge=0, allow_inf_nan=False)]
 Metadata = Annotated[dict[str, JsonValue], AfterValidator(_storable_json), AfterValidator(_mebibyte_of_json)]

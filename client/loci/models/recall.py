@@ -24,6 +24,7 @@ from loci.models.fields import (
     NamespaceName,
     NextCursor,
     Rate,
+    Room,
     ServerKind,
     Tags,
     Text,
@@ -133,6 +134,11 @@ class RecallInput(Model):
     min_relevance: Unit | None = Field(
         default=None, description="Leave out memories less likely to answer than this, 0 to 1; default: nothing is left out"
     )
+    max_chars: Room | None = Field(
+        default=None,
+        description="Characters in which the results will be shown together: one whose content is longer than its share has a "
+        "`passage`, the part that answers. Nothing is left out. Default: no passages",
+    )
     explain: Flag = Field(default=False, description="Say how each result came about")
     user: User = None
     session_id: Label | None = Field(
@@ -152,8 +158,20 @@ class RecallInput(Model):
     log: Flag | None = Field(default=None, description="Log it, so that its results can be rated; default: setting recall_log")
 
 
+class Passage(BaseModel):
+    """The part of a long content that answers."""
+
+    text: str = Field(description="The words")
+    start: int = Field(description="Characters before it")
+    end: int = Field(description="Characters up to its end")
+
+
 class Explained(BaseModel):
     """A result of recall, whatever its tier."""
+
+    passage: Passage | None = Field(
+        default=None, description="With max_chars, where the content is longer than its share: the part of it that answers"
+    )
 
     namespace: str = Field(description="Name of the namespace that it is in")
     score: float = Field(description="What it was ranked by; larger is better")

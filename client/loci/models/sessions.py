@@ -22,6 +22,7 @@ from loci.models.fields import (
     Model,
     Moment,
     NextCursor,
+    Room,
     ServerKind,
     Tags,
     Text,
@@ -29,7 +30,7 @@ from loci.models.fields import (
     User,
 )
 from loci.models.memories import Contradicts, MemoryOut
-from loci.models.recall import Rating
+from loci.models.recall import Passage, Rating
 from loci.models.retain import UnsettledPair
 
 SectionName = Literal["profile", "memories", "constraints", "unsettled", "graph", "working_memory", "patrol", "subagents", "turns"]
@@ -67,8 +68,8 @@ class ContextInput(Model):
         description="Leave out memories less likely than this to answer the message, 0 to 1; then none are shown where nothing was "
         "found. Default: nothing is left out",
     )
-    max_chars: Annotated[int, Field(ge=0, le=2**31 - 1), UNQUOTED] | None = Field(
-        default=None, description="The text is never longer; default: no limit"
+    max_chars: Room | None = Field(
+        default=None, description="The text is never longer; default: LOCI_MAX_CHARS of the service (16,000)"
     )
     sections: list[SectionName] | None = Field(default=None, min_length=1, description="Default: all")
     repeat: Flag = Field(
@@ -87,6 +88,7 @@ class ContextMemory(MemoryOut):
     score: float | None = Field(description="Of the recall; null: the recall did not find it")
     relevance: float | None = Field(description="How likely it answers the message, 0 to 1, as in a recall; null as the score")
     contradicts: Contradicts = None
+    passage: Passage | None = Field(default=None, description="What the text shows of it, where it is too long for the budget")
 
 
 class ContextGraph(BaseModel):

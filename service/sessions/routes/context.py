@@ -23,7 +23,7 @@ async def build_context(body: ContextInput, caller: CallerDependency, space: Spa
     With a session the key must be allowed to write: what is shown is stored, and not shown to this session again. A `preview`
     stores nothing, and needs no more than reading.
     """
-    request = context.request_of(body, space)
+    request = context.request_of(body, space, caller.state.settings.max_chars)
     built: list[dict[str, Any]] = []
 
     async def work(tx: Transaction) -> dict[str, Any]:

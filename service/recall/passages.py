@@ -1,0 +1,109 @@
+"""Which part of a long text answers a question: the best window by words and by meaning, and what stands around it.
+
+Words are ranked in the database, as those of memories are (loci_api.rank_windows). Meaning counts where a model in this process
+compares windows cheaply; an endpoint elsewhere is not asked. Without a question, or where nothing matches, a text begins at its
+beginning.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from db.pool import JsonObject, Transaction
+from db.recall import search
+from service.embedding.active import ActiveModel, active_model
+from service.embedding.provider import EmbeddingError, Provider, WordProvider
+from service.recall.ranking import Ranking
+from service.recall.sources import unpack
+from service.recall.waiting import ENDPOINT
+from service.text.passages import LEAST, Passage, cut_windows, fair_share, passage_around
+
+LINE = 120  # characters that stand beside a content in its line
+MEANING = 0.5  # of the best window by meaning, against 1 of the best by words
+CHEAP, DEAR = 1000, 48  # windows that are embedded: where a vector is a sum over words, and where a model reads each
+QUESTION = 2000  # characters of a question whose meaning is compared
+
+
+async def find_passages(
+    tx: Transaction, query: str | None, texts: Sequence[str], longest: int, provider: Provider | None
+) -> list[Passage]:
+    """The passage of each text that answers a question, at most so long."""
+    windows = [cut_windows(text) for text in texts]
+    if not query or not texts:
+        scores = [[0.0] * len(cut) for cut in windows]
+    else:
+        scores = await _scores(tx, query, texts, windows, active_model(provider))
+    return [passage_around(text, cut, score, longest) for text, cut, score in zip(texts, windows, scores, strict=True)]
+
+
+async def _scores(
+    tx: Transaction, query: str, texts: Sequence[str], windows: Sequence[list[tuple[int, int]]], used: ActiveModel
+) -> list[list[float]]:
+    """How well each window answers: its score by words over the best of its text, and a part for its meaning."""
+    numbers = [number for number, cut in enumerate(windows) for _ in cut]
+    parts = [text[start:end] for text, cut in zip(texts, windows, strict=True) for start, end in cut]
+    by_words = np.zeros(len(parts))
+    for row in await search.rank_windows(tx, query=query, texts=numbers, windows=parts):
+        by_words[row["nth"] - 1] = row["score"]
+    near = await _nearness(query, parts, by_words, used)
+    scores, first = [], 0
+    for cut in windows:
+        of_text = slice(first, first + len(cut))
+        scores.append((_share_of_best(by_words[of_text]) + MEANING * _above_least(near[of_text])).tolist())
+        first += len(cut)
+    return scores
+
+
+async def _nearness(query: str, parts: list[str], by_words: np.ndarray, used: ActiveModel) -> np.ndarray:
+    """Cosines of windows with the question; NaN where none was made: the best by words, then the first ones, have one."""
+    near = np.full(len(parts), np.nan)
+    provider = used.provider
+    if provider is None or provider.name.startswith(ENDPOINT):
+        return near
+    chosen = np.argsort(-by_words, kind="stable")[: CHEAP if isinstance(provider, WordProvider) else DEAR]
+    try:
+        vectors = await used.embed([query[:QUESTION], *(parts[nth] for nth in chosen)])
+    except EmbeddingError:
+        return near
+    near[chosen] = vectors[1:] @ vectors[0]
+    return near
+
+
+def _share_of_best(scores: np.ndarray) -> np.ndarray:
+    best = scores.max(initial=0.0)
+    return scores / best if best > 0 else scores
+
+
+def _above_least(near: np.ndarray) -> np.ndarray:
+    """Cosines from 0, the least of a text, to 1, the greatest; 0 where there is none."""
+    known = near[~np.isnan(near)]
+    spread = known.max() - known.min() if known.size else 0.0
+    return np.nan_to_num((near - known.min()) / spread) if spread > 0 else np.zeros(near.shape)
+
+
+def long_results(ranking: Ranking, rows: Mapping[int, JsonObject], room: int) -> tuple[list[int], int]:
+    """Results whose contents are longer than their share of `room`, and how long a passage of them is."""
+    contents = {key: _content(rows[key]) for key in ranking.best if key in rows}
+    share = max(LEAST, fair_share((len(content) + LINE for content in contents.values()), room) - LINE)
+    return [key for key, content in contents.items() if len(content) > share], share
+
+
+async def add_passages(
+    ranking: Ranking, rows: Mapping[int, JsonObject], long: Sequence[int], longest: int, provider: Provider | None
+) -> None:
+    """Say of long results which passage answers: a call for each namespace that they are of."""
+    places: dict[int, list[int]] = {}
+    for key in long:
+        places.setdefault(unpack(key)[0], []).append(key)
+    for place, keys in places.items():
+        tx, query = ranking.asked.sources[place].tx, ranking.plan.question.query
+        found = await find_passages(tx, query, [_content(rows[key]) for key in keys], longest, provider)
+        for key, passage in zip(keys, found, strict=True):
+            rows[key]["passage"] = vars(passage)
+
+
+def _content(row: JsonObject) -> str:
+    """What is long of a result, if something is."""
+    content = row["value"] if "value" in row else row["content"]
+    return content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
