@@ -77,7 +77,7 @@ def mcp(
     settings = get_settings()
     finish = set_up(settings)
     backend, headers = prepare(settings, namespace=namespace, space=space, user=user, key=key, url=url)
-    asyncio.run(_speak(backend, headers, finish, PROFILES[profile]))
+    asyncio.run(_speak(backend, headers, finish, PROFILES[profile], settings.max_chars))
 
 
 def prepare(
@@ -101,7 +101,9 @@ def prepare(
     return backend, {name: value for name, value in sent.items() if value}
 
 
-async def _speak(backend: "Backend", headers: dict[str, str], finish: "Callable[[], None]", profile: "Profile") -> None:
+async def _speak(
+    backend: "Backend", headers: dict[str, str], finish: "Callable[[], None]", profile: "Profile", max_chars: int
+) -> None:
     """Serve until stdin ends, or until told to stop; then `finish`."""
     with loading():
         from mcp.server.stdio import stdio_server
@@ -113,7 +115,7 @@ async def _speak(backend: "Backend", headers: dict[str, str], finish: "Callable[
         logging.getLogger(__name__).warning("%s. %s", *missing)
         said = f"Loci has nothing to work on: {missing[0]}. {missing[1]} Until then every tool says so; tell the user."
         profile = dataclasses.replace(profile, instructions="\n\n".join(filter(None, (said, profile.instructions))))
-    server = make_server(backend.client, headers, listing=backend.open, profile=profile)
+    server = make_server(backend.client, headers, listing=backend.open, profile=profile, max_chars=max_chars)
     told = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, told.set)

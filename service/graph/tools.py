@@ -4,8 +4,8 @@ from uuid import UUID
 
 from pydantic import Field, model_validator
 
-from service.mcp.text import JsonObject, Shown, edge_line, kept, lines, times, written
-from service.mcp.tool import Arguments, Call, Name, Names, Time, Tool, of_session, segment
+from service.mcp.text import JsonObject, Shown, edge_line, fit_rows, kept, times, written
+from service.mcp.tool import Arguments, Call, MaxChars, Name, Names, Time, Tool, of_session, segment
 
 EDGE = ("id", "source", "type", "target", "literal", "confidence", "valid_from", "valid_to")
 
@@ -17,6 +17,7 @@ class Traverse(Arguments):
     edgeTypes: Names | None = Field(None, description="Such as works_on, uses; default: all")  # noqa: N815
     maxHops: int | None = Field(None, description="Default 2")  # noqa: N815
     limit: int | None = Field(None, description="Edges at most; default 20")
+    max_chars: MaxChars | None = None
 
 
 class Relate(Arguments):
@@ -71,29 +72,31 @@ def _decay(given: JsonObject, _: str | None) -> Call:
     return Call("POST", "/edges/decay", {"type": given["edgeType"]} if given else {})
 
 
-def edges(reply: JsonObject) -> Shown:
+def edges(reply: JsonObject, room: int) -> Shown:
     """Edges of a walk, in the order of discovery."""
     more = f"\n… and more: ended by {written(', then '.join(reply['reason']))}." if reply["truncated"] else ""
-    rows = [kept(row, ("id", "source", "type", "target", "literal", "confidence", "hop")) for row in reply["edges"]]
-    text = lines(map(edge_line, reply["edges"]), "No edges: the entity is known, and nothing that still holds leads on from it.")
-    return text + more, {"edges": rows, "truncated": reply["truncated"]} | kept(reply, ("reason",))
+    none = "No edges: the entity is known, and nothing that still holds leads on from it."
+    listing = fit_rows(reply["edges"], edge_line, room - len(more), none, by="fewer maxHops")
+    fields = ("id", "source", "type", "target", "literal", "confidence", "hop")
+    rows = [kept(row, fields) for row in reply["edges"][: listing.shown]]
+    return listing.text + more, {"edges": rows, "truncated": reply["truncated"]} | kept(reply, ("reason",))
 
 
-def related(reply: JsonObject) -> Shown:
+def related(reply: JsonObject, _: int) -> Shown:
     """What became of a relation that was stated."""
     known = "" if reply["created"] else "Known already, and seen again. "
     ended = "".join(f"\nEnded by it: [{edge['id']}] {written(edge['target'] or edge['literal'])}" for edge in reply["superseded"])
     return f"{known}{edge_line(reply)}, {times(reply)}.{ended}", kept(reply, (*EDGE, "superseded"))
 
 
-def unrelated(reply: JsonObject) -> Shown:
+def unrelated(reply: JsonObject, _: int) -> Shown:
     """A relation that is over, or was wrong."""
     if reply["superseded_at"] is not None:
         return f"Was wrong, and is no longer shown: {edge_line(reply)}.", kept(reply, EDGE)
     return f"{edge_line(reply)}, {times(reply)}.", kept(reply, EDGE)
 
 
-def decayed(reply: JsonObject) -> Shown:
+def decayed(reply: JsonObject, _: int) -> Shown:
     """What a change of decay did."""
     rate = reply.get("decay_rate")
     said = "" if rate is None else f"The rate of {written(reply['type'])} is now {rate:g} per day. "

@@ -147,7 +147,7 @@ def _make_manager(client: httpx.AsyncClient, settings: Settings, profile: str) -
         return client
 
     return StreamableHTTPSessionManager(
-        app=make_server(reach, profile=PROFILES[profile]),
+        app=make_server(reach, profile=PROFILES[profile], max_chars=settings.max_chars),
         stateless=True,
         max_request_body_size=settings.max_body_bytes,
         security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # service/http/hosts.py, as for REST

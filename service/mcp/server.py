@@ -33,7 +33,7 @@ from db import traces
 from loci.version import __version__
 from service.mcp.problems import explain, plain, wrong_arguments
 from service.mcp.profiles.profile import Profile
-from service.mcp.text import JsonObject
+from service.mcp.text import JsonObject, cut_strings, within
 from service.mcp.tool import Kind, Tool, schema_of
 from service.mcp.tools import LOCI
 from service.observability.tracing import carried, context_of
@@ -71,11 +71,12 @@ def make_server(
     headers: Mapping[str, str] | None = None,
     listing: Callable[[], object] = lambda: None,
     profile: Profile = LOCI,
+    max_chars: int = 16_000,
 ) -> Server[Any]:
     """An MCP server over the REST interface that `reach` gives a client of.
 
     Who calls is said by the headers of each request over HTTP, and by `headers` where there are none. `listing` is called when
-    the tools are asked for: they will be used soon.
+    the tools are asked for: they will be used soon. `max_chars`: of a reply, where the call does not say how many.
     """
     listed = [_listed(tool) for tool in profile.tools.values()]
     schemas = {tool.name: tool.input_schema for tool in listed}
@@ -93,7 +94,8 @@ def make_server(
         }  # as bytes: any letters are taken
         with traces.span(f"tools/call {tool.name}", {"gen_ai.tool.name": tool.name}, parent=context_of(sent)):
             forwarded |= {name.encode(): value.encode() for name, value in carried().items()}
-            return await _answer(tool, arguments, reach, forwarded, Speaker(_session(sent.get("x-space")), user))
+            speaker = Speaker(_session(sent.get("x-space")), user)
+            return await _answer(tool, arguments, reach, forwarded, speaker, max_chars)
 
     async def call_tool(context: Context, params: CallToolRequestParams) -> CallToolResult:
         tool = profile.tools.get(params.name)
@@ -178,7 +180,9 @@ def _listed(tool: Tool) -> Listed:
     )
 
 
-async def _answer(tool: Tool, arguments: JsonObject, reach: Reach, headers: dict[bytes, bytes], speaker: Speaker) -> CallToolResult:
+async def _answer(
+    tool: Tool, arguments: JsonObject, reach: Reach, headers: dict[bytes, bytes], speaker: Speaker, max_chars: int
+) -> CallToolResult:
     """The result of a tool: the reply of REST, or its problem, as this tool says it."""
     try:
         stated = arguments if tool.schema else tool.arguments.stated(arguments)
@@ -186,6 +190,9 @@ async def _answer(tool: Tool, arguments: JsonObject, reach: Reach, headers: dict
     except ValidationError as error:
         return failure(wrong_arguments(error, tool.arguments))
     given = {name: value for name, value in checked.items() if value is not None}  # models say null for what they leave out
+    room = given.pop("max_chars", max_chars)
+    if tool.sized:
+        given["max_chars"] = room
     if tool.speaker is not None and speaker.user:
         given.setdefault(tool.speaker, speaker.user)
     call = tool.call(given, speaker.session)
@@ -206,7 +213,9 @@ async def _answer(tool: Tool, arguments: JsonObject, reach: Reach, headers: dict
     body = visible_values(_read(response))
     if not response.is_success:
         return failure(plain(body) if tool.plain else explain(body, tool.renamed, tool.missing), body)
-    text, data = tool.show(body)
+    text, data = tool.show(body, room)
+    if not tool.plain:
+        text, data = within(text, room), cut_strings(data, room)
     return CallToolResult(content=[TextContent(text=text)], structured_content=data or None)
 
 

@@ -1,18 +1,21 @@
 """What tools say: a few plain lines for the model, and the same as data without what is empty.
 
 Every value comes into a line by `written`: a name stays on it, further lines of a text are indented, so nothing stored can look
-like another result. Long texts are cut, and the line says where the rest is.
+like another result. Long texts are cut, and the line says where the rest is. A list fits the room of its reply: it ends with a
+row, and says how many it lacks.
 """
 
 import json
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
 
+from service.text.passages import LEAST, LONG, Passage, fair_share, marked
 from service.text.subject import statement
 
 JsonObject = dict[str, Any]
 Shown = tuple[str, JsonObject]
-LONG = 4000  # characters of a content, or a value, among others
+Line = Callable[[JsonObject, int | None], str]  # of a row, with so many characters of its content
+BESIDE, NOTE = 120, 150  # characters of a line beside its content, and of the note about what is left out
 SEPARATORS = {0x2028: "\\u2028", 0x2029: "\\u2029"}  # those that service/text/visible.py leaves
 MIDNIGHT = "T00:00:00Z"
 SETTLE = 'If one does, say so: settle(new, old, "replaces" | "corrects" | "both true").'
@@ -44,12 +47,16 @@ def written(value: object, *, text: bool = False, longest: int | None = LONG, re
 
     A text is cut after the `longest` number of characters (None: never); `rest` says how to see all of it.
     """
-    plain = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    plain = _plain(value)
     if not text:
         return " ".join(line.strip() for line in plain.splitlines())
     more = 0 if longest is None else len(plain) - longest
     cut = plain if more <= 0 else f"{plain[:longest]} … ({more:,} more characters{rest and ': ' + rest})"
     return "\n  ".join(cut.splitlines())
+
+
+def _plain(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def on_its_lines(text: str) -> str:
@@ -68,16 +75,74 @@ def times(row: JsonObject) -> str:
     return f"valid since {moment(row['valid_from'])}" + (f" until {moment(row['valid_to'])}" if row.get("valid_to") else "")
 
 
-def memory_line(row: JsonObject) -> str:
+class Listing(NamedTuple):
+    """Lines that fit the room of a reply, how many rows they are of, and after how many characters contents were cut."""
+
+    text: str
+    shown: int
+    longest: int
+
+
+def fit_rows(rows: Sequence[JsonObject], line: Line, room: int, otherwise: str = "", *, by: str = "") -> Listing:
+    """As many rows as fit into `room`, from the first on: long contents share what short ones leave.
+
+    `otherwise`: what is said where there is none; `by`: how to see what is left out, beside a larger max_chars.
+    """
+    whole = [line(row, None) for row in rows]
+    share = fair_share((len(text) + 1 for text in whole), room)
+    longest = max(LEAST // 2, share - BESIDE)
+    lines = [text if len(text) < share else line(row, longest) for row, text in zip(rows, whole, strict=True)]
+    shown = _fitting(lines, room)
+    if shown < len(lines):
+        shown = max(1, _fitting(lines, room - NOTE))
+        left = f"… {len(lines) - shown:,} more left out for length: call again with {by and by + ', or '}a larger max_chars."
+        return Listing("\n".join([*lines[:shown], left]), shown, longest)
+    return Listing("\n".join(lines) or otherwise, shown, longest)
+
+
+def _fitting(lines: list[str], room: int) -> int:
+    """How many of the lines, from the first on, fit."""
+    for nth, text in enumerate(lines):
+        room -= len(text) + 1
+        if room < -1:
+            return nth
+    return len(lines)
+
+
+def within(text: str, room: int) -> str:
+    """A text that is no longer than its room, whatever it is."""
+    if len(text) <= room:
+        return text
+    note = f" … (cut after {room:,} characters: call again with a larger max_chars)"
+    return (text[: max(0, room - len(note))] + note)[:room]
+
+
+def cut_strings(value: Any, longest: int) -> Any:
+    """Data whose strings are no longer than that."""
+    if isinstance(value, str):
+        return value if len(value) <= longest else value[:longest] + "…"
+    if isinstance(value, list):
+        return [cut_strings(item, longest) for item in value]
+    return {name: cut_strings(item, longest) for name, item in value.items()} if isinstance(value, dict) else value
+
+
+def memory_line(row: JsonObject, longest: int | None = LONG) -> str:
     """One memory: `[id] (category, valid since …, said by …, relevance …): content`; relevance is how likely it answers.
 
-    Whom it is about stands before the content, where neither that nor the speaker says it.
+    Whom it is about stands before the content, where neither that nor the speaker says it. Of a long one the passage is shown.
     """
     whole = f'memory_history("{row["id"]}")'
     source = f"said by {row['source']}" if row.get("source") else None
     sure = f"relevance {row['relevance']:.2f}" if row.get("relevance") is not None else None
     said = about(_elsewhere(row), row.get("category"), times(row), source, sure, may_contradict(row))
-    return f"[{row['id']}]{said}: {written(statement(row, speaker=True), text=True, rest=whole)}"
+    return f"[{row['id']}]{said}: {_content(row, statement(row, speaker=True), longest, whole)}"
+
+
+def _content(row: JsonObject, content: str, longest: int | None, whole: str) -> str:
+    """A content within its line, or the passage of it that answers."""
+    if passage := row.get("passage"):
+        return written(marked(Passage(**passage), len(content), f"all of it: {whole}"), text=True, longest=None)
+    return written(content, text=True, longest=longest, rest=whole)
 
 
 def may_contradict(row: JsonObject) -> str | None:
@@ -88,7 +153,10 @@ def may_contradict(row: JsonObject) -> str | None:
 
 def may_outdate(rows: Iterable[JsonObject]) -> list[str]:
     """What a new memory may outdate, a line each."""
-    return [f"May outdate [{row['id']}] (since {moment(row['valid_from'])}): {written(row['content'], text=True)}" for row in rows]
+    return [
+        f"May outdate [{row['id']}] (since {moment(row['valid_from'])}): {written(row['content'], text=True, longest=LONG // 4)}"
+        for row in rows
+    ]
 
 
 def how_to_settle(rows: Iterable[object]) -> str:
@@ -96,21 +164,22 @@ def how_to_settle(rows: Iterable[object]) -> str:
     return f"\n{SETTLE}" if any(rows) else ""
 
 
-def entry_line(row: JsonObject) -> str:
+def entry_line(row: JsonObject, longest: int | None = LONG) -> str:
     """One entry of working memory: `key (expires …, category, tags): value`."""
     tags = f"tags {', '.join(row['tags'])}" if row.get("tags") else None
     said = about(_elsewhere(row), f"expires {moment(row['expires_at'])}", row.get("category"), tags)
-    value = f": {written(row['value'], text=True, rest='get_from_working_memory')}" if "value" in row else ""
-    return f"{written(row['key'])}{said}{value}"
+    if "value" not in row:
+        return f"{written(row['key'])}{said}"
+    return f"{written(row['key'])}{said}: {_content(row, _plain(row['value']), longest, 'get_from_working_memory')}"
 
 
-def turn_line(row: JsonObject) -> str:
+def turn_line(row: JsonObject, longest: int | None = LONG) -> str:
     """One turn of a conversation: `session (role, when): content`."""
     said = about(_elsewhere(row), row["role"], moment(row["said_at"]))
-    return f"session {written(row['session_id'])}{said}: {written(row['content'], text=True)}"
+    return f"session {written(row['session_id'])}{said}: {_content(row, row['content'], longest, 'the conversation')}"
 
 
-def edge_line(row: JsonObject) -> str:
+def edge_line(row: JsonObject, _: int | None = None) -> str:
     """One edge: `[id] Alice --works_on--> RockBot (confidence=0.90)`."""
     source, kind = written(row["source"]), written(row["type"])
     target = row["target"] if row.get("literal") is None else json.dumps(row["literal"], ensure_ascii=False)
@@ -123,17 +192,13 @@ def _elsewhere(row: JsonObject) -> str | None:
     return ", ".join(part for part in (row.get("namespace"), tier) if part)
 
 
-def lines(items: Iterable[str], otherwise: str) -> str:
-    """Lines, or what to say if there are none."""
-    return "\n".join(items) or otherwise
-
-
-def shortened(row: JsonObject) -> JsonObject:
-    """A result whose content or value is no longer than its line shows."""
+def shortened(row: JsonObject, longest: int = LONG) -> JsonObject:
+    """A result whose content or value is no longer than its line shows, and is the passage where that is shown."""
+    passage = row.pop("passage", None)
     for name in {"content", "value"} & row.keys():
-        text = row[name] if isinstance(row[name], str) else json.dumps(row[name], ensure_ascii=False)
-        if len(text) > LONG:
-            row[name] = text[:LONG] + "…"
+        text = _plain(row[name])
+        if passage or len(text) > longest:
+            row[name] = f"… {passage['text']} …" if passage else text[:longest] + "…"
     return row
 
 

@@ -39,6 +39,7 @@ About = Annotated[str, Field(description="Whom or what it is about: a name")]
 AboutFilter = Annotated[str, Field(description="Only what is about this one (name or id)")]
 User = Annotated[str, Field(description="For whom you speak, whose words `I` and `my` are")]
 Session = Annotated[str, Field(description="This conversation's id")]
+MaxChars = Annotated[int, Field(ge=1)]
 Prefix = Annotated[str, Field(description="Prefix of keys, such as session/abc or patrol; default: your own space")]
 Kind = Literal["reads", "looks", "adds", "changes", "replaces", "deletes"]
 
@@ -77,7 +78,8 @@ class Tool:
     """A tool. `call` makes the request from the arguments that were given and the caller's session, if its space names one.
 
     `renamed` are fields of REST and what they are called here; `missing` says what to do where the thing is not there. `speaker`:
-    the field that names the user of the connection, where nothing else is stated there.
+    the field that names the user of the connection, where nothing else is stated there. `show` makes the reply of at most so many
+    characters; `sized`: the request says how many they are, as `max_chars`.
     `schema` and `output` stand in profiles of other servers, word for word as there; the errors of `plain` ones are bare sentences.
     """
 
@@ -87,12 +89,13 @@ class Tool:
     description: str
     arguments: type[Arguments]
     call: Callable[[JsonObject, str | None], Call]
-    show: Callable[[JsonObject], Shown]
+    show: Callable[[JsonObject, int], Shown]
     renamed: Mapping[str, str] = field(default_factory=dict)
     missing: str = ""
     schema: JsonObject | None = None
     output: JsonObject | None = None
     plain: bool = False
+    sized: bool = False
     speaker: str | None = None
 
 

@@ -7,21 +7,25 @@ from pydantic import BeforeValidator, Field
 
 from loci.models.memories import OnDuplicate
 from service.mcp.text import (
+    BESIDE,
     VERSION,
     JsonObject,
+    Listing,
     Shown,
     about,
+    cut_strings,
+    fit_rows,
     how_to_settle,
     kept,
-    lines,
     may_outdate,
     memory_line,
     moment,
     more,
+    shortened,
     times,
     written,
 )
-from service.mcp.tool import About, Arguments, Call, Category, Cursor, Name, Names, Time, Tool, of_session, segment
+from service.mcp.tool import About, Arguments, Call, Category, Cursor, MaxChars, Name, Names, Time, Tool, of_session, segment
 from service.text.subject import statement
 
 OPEN_PAIRS = 20  # that are listed
@@ -34,8 +38,10 @@ def _spoken(value: object) -> object:
     return value.replace("_", " ") if isinstance(value, str) else value
 
 
-class NoArguments(Arguments):
-    """Nothing."""
+class ListCategories(Arguments):
+    """How much of the tree."""
+
+    max_chars: MaxChars | None = None
 
 
 class SaveMemory(Arguments):
@@ -77,6 +83,7 @@ class History(Arguments):
     cursor: Cursor | None = None
     as_of: Time | None = Field(None, description="What had begun by then")
     known_at: Time | None = Field(None, description="What was known then")
+    max_chars: MaxChars | None = None
 
 
 class Settle(Arguments):
@@ -111,10 +118,10 @@ def _history(given: JsonObject, _: str | None) -> Call:
     return Call("GET", f"/entities/{segment(ref)}/history", params={"limit": 50, **given})
 
 
-def saved(reply: JsonObject) -> Shown:
+def saved(reply: JsonObject, _: int) -> Shown:
     """What became of a memory."""
     names = ("id", "lineage", "version", "superseded", "duplicate", "ignored", "content", "about", "category", "tags", "valid_from")
-    facts = kept(reply, names) | kept(reply.get("enrichment") or {}, ("job_id",))
+    facts = shortened(kept(reply, names)) | kept(reply.get("enrichment") or {}, ("job_id",))
     if reply["duplicate"]:
         known = f"Known already as [{reply['id']}]; it is reinforced, nothing was added."
         ignored = [name for name in reply["ignored"] or () if name != "session_id"]  # which the agent did not state
@@ -125,66 +132,83 @@ def saved(reply: JsonObject) -> Shown:
     return text, facts | kept(reply, ("unsettled",))
 
 
-def updated(reply: JsonObject) -> Shown:
+def updated(reply: JsonObject, _: int) -> Shown:
     """A memory as it is now."""
-    return memory_line(reply), kept(reply, VERSION)
+    return memory_line(reply), shortened(kept(reply, VERSION))
 
 
-def settled(reply: JsonObject) -> Shown:
+def settled(reply: JsonObject, room: int) -> Shown:
     """What was settled, or which pairs are open."""
     if "items" in reply:
-        text = lines(map(_pair, reply["items"]), "Nothing is open.") + how_to_settle(reply["items"])
-        return text + ("\n… and more." if reply["next_cursor"] else ""), {"unsettled": reply["items"]}
+        tail = how_to_settle(reply["items"]) + ("\n… and more." if reply["next_cursor"] else "")
+        listing = fit_rows(reply["items"], _pair, room - len(tail), "Nothing is open.")
+        return listing.text + tail, {"unsettled": cut_strings(reply["items"][: listing.shown], listing.longest)}
     newer, older = reply["newer"], reply["older"]
     new, old = written(newer["content"], text=True), written(older["content"], text=True)
     text = f"[{newer['id']}]: {new}\n[{older['id']}] {SAID[reply['verdict']]}: {old}"
-    return text, {"verdict": reply["verdict"], "new": kept(newer, VERSION), "old": kept(older, VERSION)}
+    return text, {
+        "verdict": reply["verdict"],
+        "new": shortened(kept(newer, VERSION)),
+        "old": shortened(kept(older, VERSION)),
+    }
 
 
-def _pair(pair: JsonObject) -> str:
+def _pair(pair: JsonObject, longest: int | None) -> str:
     newer, older = pair["newer"], pair["older"]
-    old = f"[{older['id']}] (since {moment(older['valid_from'])}): {written(older['content'], text=True)}"
-    return f"[{newer['id']}] {written(newer['content'], text=True)}\n  may outdate {old}"
+    half = None if longest is None else longest // 2
+    new, old = (
+        written(each["content"], text=True, longest=half, rest=f'memory_history("{each["id"]}")') for each in (newer, older)
+    )
+    return f"[{newer['id']}] {new}\n  may outdate [{older['id']}] (since {moment(older['valid_from'])}): {old}"
 
 
-def deleted(reply: JsonObject) -> Shown:
+def deleted(reply: JsonObject, _: int) -> Shown:
     """A forgotten memory."""
     shown = f"[{reply['id']}] any more: {written(reply['content'], text=True)}"
     text = f"Nothing changed: it was deleted before. No search finds {shown}"
     return (
         text if reply["already_forgotten"] else f"Deleted: no search finds {shown}",
-        kept(reply, ("id", "status", "content", "already_forgotten")),
+        shortened(kept(reply, ("id", "status", "content", "already_forgotten"))),
     )
 
 
-def categories(reply: JsonObject) -> Shown:
+def categories(reply: JsonObject, room: int) -> Shown:
     """The tree of categories."""
-    rows = (f"{written(row['category'])}: {row['memories']}" + _below(row) for row in reply["items"])
-    return lines(rows, "No memories yet, so no categories."), {"categories": reply["items"]}
+    listing = fit_rows(reply["items"], _category, room, "No memories yet, so no categories.")
+    return listing.text, {"categories": reply["items"][: listing.shown]}
 
 
-def _below(row: JsonObject) -> str:
-    return f" ({row['total']} with those below)" if row["total"] != row["memories"] else ""
+def _category(row: JsonObject, _: int | None) -> str:
+    below = f" ({row['total']} with those below)" if row["total"] != row["memories"] else ""
+    return f"{written(row['category'])}: {row['memories']}{below}"
 
 
-def history(reply: JsonObject) -> Shown:
-    """Versions of a memory, or what happened around an entity."""
+def history(reply: JsonObject, room: int) -> Shown:
+    """Versions of a memory, or what happened around an entity; one that is alone has all the room."""
     versions = bool(reply["items"]) and "version" in reply["items"][0]
-    text = lines(map(_version if versions else _event, reply["items"]), "Nothing more.")
+    tail = more(reply)
+    line = _version if versions else _event
+    if len(reply["items"]) == 1:
+        alone = room - BESIDE - len(tail)
+        listing = Listing(line(reply["items"][0], alone), 1, alone)
+    else:
+        listing = fit_rows(reply["items"], line, room - len(tail), "Nothing more.", by="a smaller limit and then the cursor")
     fields = VERSION if versions else None
-    return text + more(reply), {"items": [kept(row, fields) for row in reply["items"]]} | kept(reply, ("next_cursor",))
+    rows = [shortened(kept(row, fields), listing.longest) for row in reply["items"][: listing.shown]]
+    whole = listing.shown == len(reply["items"])
+    return listing.text + (tail if whole else ""), {"items": rows} | kept(reply, ("next_cursor",) if whole else ())
 
 
-def _version(row: JsonObject) -> str:
-    """One version in full: it is what cut results lead to."""
+def _version(row: JsonObject, longest: int | None) -> str:
+    """One version, in full where there is room: it is what cut results lead to."""
     never = "never true, corrected" if row["valid_to"] == row["valid_from"] else times(row)
     forgotten = "deleted" if row["status"] == "forgotten" else None
-    content = written(statement(row), text=True, longest=None)
+    content = written(statement(row), text=True, longest=longest, rest="a larger max_chars")
     return f"version {row['version']} [{row['id']}]{about(row['category'], never, forgotten)}: {content}"
 
 
-def _event(row: JsonObject) -> str:
-    said = "; ".join(f"{written(name)}={written(value, text=True)}" for name, value in kept(row["detail"]).items())
+def _event(row: JsonObject, longest: int | None) -> str:
+    said = "; ".join(f"{written(name)}={written(value, text=True, longest=longest)}" for name, value in kept(row["detail"]).items())
     return f"{moment(row['at'])} {written(row['kind'])} {written(row['event'])} [{row['id']}]: {said}"
 
 
@@ -242,7 +266,7 @@ TOOLS = [
         "reads",
         "All categories of memories as paths, with how many memories each holds. Use it to choose a category before saving or "
         "filtering.",
-        NoArguments,
+        ListCategories,
         lambda _, __: Call("GET", "/categories"),
         categories,
     ),

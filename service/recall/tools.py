@@ -9,23 +9,42 @@ from service.mcp.text import (
     MEMORY,
     TURN,
     JsonObject,
+    Line,
     Shown,
     entry_line,
+    fit_rows,
     kept,
-    lines,
     memory_line,
     shortened,
     turn_line,
     waiting,
     written,
 )
-from service.mcp.tool import AboutFilter, AnyTag, Arguments, Call, CategoryFilter, Names, Session, Time, Tool, User, of_session
+from service.mcp.tool import (
+    AboutFilter,
+    AnyTag,
+    Arguments,
+    Call,
+    CategoryFilter,
+    MaxChars,
+    Names,
+    Session,
+    Time,
+    Tool,
+    User,
+    of_session,
+)
 
 Tier = Literal["working_memory", "conversation"]
 ARMS = ("lexical", "vector", "graph", "hierarchy", "walk")  # those that recall has by itself
 FILTERS = ("category", "tags", "entity", "about")
 FILTERED = {f"filters.{name}": name for name in FILTERS}
-RESULT = {"memory": (memory_line, MEMORY), "working_memory": (entry_line, ENTRY), "conversation": (turn_line, TURN)}
+FEWER = "a narrower filter"
+RESULT: dict[str, tuple[Line, tuple[str, ...]]] = {
+    "memory": (memory_line, MEMORY),
+    "working_memory": (entry_line, ENTRY),
+    "conversation": (turn_line, TURN),
+}
 NOTHING_FOUND = "Nothing found. Other words, a wider category or fewer tags may help."
 MinRelevance = Annotated[float, Field(description="Leave out what is less likely to answer, 0 to 1; default: nothing")]
 LIKELY = (  # from this relevance of the best result
@@ -44,6 +63,7 @@ class SearchMemory(Arguments):
     tags: AnyTag | None = None
     about: AboutFilter | None = None
     user: User | None = None
+    max_chars: MaxChars | None = None
 
 
 class Recall(Arguments):
@@ -67,6 +87,7 @@ class Recall(Arguments):
     rewrite: Literal["decompose", "hypothetical"] | None = Field(
         None, description="Have a model cut a question of several parts, or make up an answer to search by; slow"
     )
+    max_chars: MaxChars | None = None
 
 
 KEPT = ("relevance", "left_out", "waiting", "recall_id")
@@ -93,28 +114,37 @@ def likely(reply: JsonObject) -> str:
     return words + (f" {left_out} below min_relevance left out." if left_out else "")
 
 
-def found(reply: JsonObject) -> Shown:
+def found(reply: JsonObject, room: int) -> Shown:
     """Results of a search, and the rules that hold."""
     results = reply["results"]
     if len({row.get("namespace") for row in results}) < 2:  # noqa: PLR2004 (then it is the one that was asked)
         results = [{**row, "namespace": None} for row in results]
-    kinds = [(row, *RESULT[row.get("tier", "memory")]) for row in results]
     said = likely(reply)
-    text = lines((line(row) for row, line, _ in kinds), said or NOTHING_FOUND)
-    if said and results:
-        text += f"\n{said}"
     rules = reply.get("constraints", [])
+    held = fit_rows(rules, _rule, room // 4)
+    tail = (f"\n{said}" if said and results else "") + (f"\nRules that hold:\n{held.text}" if rules else "") + waiting(reply)
+    listing = fit_rows(results, _line, room - len(tail), said or NOTHING_FOUND, by=FEWER)
+    data: JsonObject = {
+        "results": [shortened(kept(row, (*_kind(row)[1], "passage")), listing.longest) for row in results[: listing.shown]]
+    }
     if rules:
-        text += "\nRules that hold:\n" + "\n".join(map(_rule, rules))
-    data: JsonObject = {"results": [shortened(kept(row, fields)) for row, _, fields in kinds]}
-    if rules:
-        data["constraints"] = [kept(row, ("id", "entity", "aspect", "content", "importance")) for row in rules]
-    shown = kept({**reply, "waiting": reply["waiting"] or None, "left_out": reply.get("left_out") or None}, KEPT)
-    return text + waiting(reply), data | shown
+        shown = [kept(row, ("id", "entity", "aspect", "content", "importance")) for row in rules[: held.shown]]
+        data["constraints"] = [shortened(row, held.longest) for row in shown]
+    figures = kept({**reply, "waiting": reply["waiting"] or None, "left_out": reply.get("left_out") or None}, KEPT)
+    return listing.text + tail, data | figures
 
 
-def _rule(row: JsonObject) -> str:
-    return f"- {written(row['entity'])}, {written(row['aspect'])}: {written(row['content'], text=True)}"
+def _kind(row: JsonObject) -> tuple[Line, tuple[str, ...]]:
+    """How a result is shown, and its fields."""
+    return RESULT[row.get("tier", "memory")]
+
+
+def _line(row: JsonObject, longest: int | None) -> str:
+    return _kind(row)[0](row, longest)
+
+
+def _rule(row: JsonObject, longest: int | None) -> str:
+    return f"- {written(row['entity'])}, {written(row['aspect'])}: {written(row['content'], text=True, longest=longest)}"
 
 
 TOOLS = [
@@ -129,6 +159,7 @@ TOOLS = [
         found,
         FILTERED,
         speaker="user",
+        sized=True,
     ),
     Tool(
         "recall",
@@ -142,5 +173,6 @@ TOOLS = [
         found,
         FILTERED,
         speaker="user",
+        sized=True,
     ),
 ]

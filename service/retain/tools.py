@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
-from service.mcp.text import JsonObject, Shown, about, how_to_settle, kept, lines, may_outdate, more, written
+from service.mcp.text import JsonObject, Shown, about, fit_rows, how_to_settle, kept, may_outdate, more, written
 from service.mcp.tool import (
     About,
     Arguments,
@@ -69,35 +69,42 @@ class Reflect(Arguments):
     dry_run: DryRun | None = None
 
 
-def retained(reply: JsonObject) -> Shown:
+def retained(reply: JsonObject, room: int) -> Shown:
     """What was decided about each fact."""
-    rows = ["\n".join([_decision(row, row["reason"]), *may_outdate(row["unsettled"])]) for row in reply["decisions"]]
+    head, tail = _dry(reply), _how_to_settle(reply)
+    listing = fit_rows(reply["decisions"], _retained, room - len(head + tail), "No facts in it.")
     fields = ("fact", "action", "memory_id", "superseded", "target_id", "reason", "signal", "unsettled")
-    data = {"decisions": [kept(row, fields) for row in reply["decisions"]], "dry_run": reply["dry_run"]}
-    data |= kept(reply, ("left_out",))
-    return _dry(reply) + lines(rows, "No facts in it.") + _how_to_settle(reply), data | kept(reply, ("skipped",))
+    rows = [kept(row, fields) for row in reply["decisions"][: listing.shown]]
+    data = {"decisions": rows, "dry_run": reply["dry_run"]} | kept(reply, ("left_out",))
+    return head + listing.text + tail, data | kept(reply, ("skipped",))
 
 
-def remembered(reply: JsonObject) -> Shown:
+def remembered(reply: JsonObject, room: int) -> Shown:
     """How many turns were kept, and what was decided about each fact, with who said it."""
-    rows = [
-        "\n".join([_decision(row, f"said by {row['source']}", row["reason"]), *may_outdate(row["unsettled"])])
-        for row in reply["decisions"]
-    ]
+    turns = f"{reply['turns']} turns of session {written(reply['session'])}.\n" if reply["session"] else ""
+    head, tail = _dry(reply) + turns, _how_to_settle(reply)
+    listing = fit_rows(reply["decisions"], _remembered, room - len(head + tail), "No facts in it.")
     fields = ("message", "source", "fact", "action", "memory_id", "superseded", "target_id", "reason", "signal", "unsettled")
-    data = {"decisions": [kept(row, fields) for row in reply["decisions"]], "turns": reply["turns"], "dry_run": reply["dry_run"]}
-    head = f"{reply['turns']} turns of session {written(reply['session'])}.\n" if reply["session"] else ""
-    text = _dry(reply) + head + lines(rows, "No facts in it.") + _how_to_settle(reply)
-    return text, data | kept(reply, ("session", "entities", "left_out", "skipped"))
+    rows = [kept(row, fields) for row in reply["decisions"][: listing.shown]]
+    data = {"decisions": rows, "turns": reply["turns"], "dry_run": reply["dry_run"]}
+    return head + listing.text + tail, data | kept(reply, ("session", "entities", "left_out", "skipped"))
 
 
 def _how_to_settle(reply: JsonObject) -> str:
     return "" if reply["dry_run"] else how_to_settle(row["unsettled"] for row in reply["decisions"])
 
 
-def _decision(row: JsonObject, *said: str | None) -> str:
+def _retained(row: JsonObject, longest: int | None) -> str:
+    return "\n".join([_decision(row, longest, row["reason"]), *may_outdate(row["unsettled"])])
+
+
+def _remembered(row: JsonObject, longest: int | None) -> str:
+    return "\n".join([_decision(row, longest, f"said by {row['source']}", row["reason"]), *may_outdate(row["unsettled"])])
+
+
+def _decision(row: JsonObject, longest: int | None, *said: str | None) -> str:
     action = "left out" if row["action"] == "nothing" and row["memory_id"] is None else row["action"]
-    return f"{action}{_places(row)}: {written(row['fact'], text=True)}{about(*said)}"
+    return f"{action}{_places(row)}: {written(row['fact'], text=True, longest=longest)}{about(*said)}"
 
 
 def _places(row: JsonObject) -> str:
@@ -106,7 +113,7 @@ def _places(row: JsonObject) -> str:
     return (f" [{row['memory_id']}]" if row["memory_id"] else "") + ended
 
 
-def reflected(reply: JsonObject) -> Shown:
+def reflected(reply: JsonObject, _: int) -> Shown:
     """What was put in order: counts, and the first of what was placed."""
     placed, linked, made = reply["placed"], reply["linked"], reply["created"]
     head = (

@@ -4,8 +4,24 @@ import json
 
 from pydantic import Field, JsonValue
 
-from service.mcp.text import ENTRY, JsonObject, Shown, entry_line, kept, lines, moment, shortened, waiting, written
-from service.mcp.tool import AnyTag, Arguments, Call, CategoryFilter, Name, Names, Prefix, Session, Tool, User, in_session, segment
+from service.mcp.text import ENTRY, JsonObject, Shown, entry_line, fit_rows, kept, moment, shortened, waiting, written
+from service.mcp.tool import (
+    AnyTag,
+    Arguments,
+    Call,
+    CategoryFilter,
+    MaxChars,
+    Name,
+    Names,
+    Prefix,
+    Session,
+    Tool,
+    User,
+    in_session,
+    segment,
+)
+
+AFTER = 250  # characters that are said after a context, at most
 
 
 class SaveEntry(Arguments):
@@ -24,10 +40,17 @@ class EntryKey(Arguments):
     key: Name = Field(description="Plain name in your own space, or a full path such as subagent/t1/results")
 
 
+class ReadEntry(EntryKey):
+    """One entry to read."""
+
+    max_chars: MaxChars | None = None
+
+
 class ListEntries(Arguments):
     """Whose entries."""
 
     namespace: Prefix | None = None
+    max_chars: MaxChars | None = None
 
 
 class SearchEntries(Arguments):
@@ -37,6 +60,7 @@ class SearchEntries(Arguments):
     category: CategoryFilter | None = None
     tags: AnyTag | None = None
     namespace: Prefix | None = None
+    max_chars: MaxChars | None = None
 
 
 class GetContext(Arguments):
@@ -47,7 +71,7 @@ class GetContext(Arguments):
     session_id: Session | None = None
     k: int | None = Field(None, description="Memories at most; default 8")
     min_relevance: float | None = Field(None, description="Leave out memories less likely to answer, 0 to 1; default: none")
-    max_chars: int | None = Field(None, description="Length of the text at most")
+    max_chars: MaxChars | None = Field(None, description="Length of the text at most; default 16000")
     repeat: bool | None = Field(None, description="true: also memories that this conversation was shown before")
 
 
@@ -74,37 +98,45 @@ def _entry(key: str) -> str:
     return "/working-memory/" + "/".join(map(segment, key.split("/")))
 
 
-def stored(reply: JsonObject) -> Shown:
+def _context(given: JsonObject, session: str | None) -> Call:
+    """A context leaves room for what is said after it."""
+    room = given["max_chars"]
+    return in_session("/context")({**given, "max_chars": max(room - AFTER, room // 2)}, session)
+
+
+def stored(reply: JsonObject, _: int) -> Shown:
     """An entry that was written."""
     return f"Stored as {written(reply['key'])}; it expires {moment(reply['expires_at'])}.", kept(reply)
 
 
-def entry(reply: JsonObject) -> Shown:
-    """An entry in full: its value alone, as it is."""
+def entry(reply: JsonObject, room: int) -> Shown:
+    """An entry in full, as far as it fits: its value alone, as it is."""
     value = reply["value"]
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), kept(reply, ENTRY)
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    data = kept(reply, ENTRY)
+    return text, data if len(text) <= room else shortened(data, room)
 
 
-def entries(reply: JsonObject) -> Shown:
+def entries(reply: JsonObject, room: int) -> Shown:
     """Keys of working memory."""
     more = "\n… and more: pass a longer prefix as namespace." if reply.get("next_cursor") else ""
-    return lines(map(entry_line, reply["items"]), "Nothing there.") + more, {"entries": [kept(row) for row in reply["items"]]}
+    listing = fit_rows(reply["items"], entry_line, room - len(more), "Nothing there.", by="a longer prefix as namespace")
+    return listing.text + more, {"entries": [kept(row) for row in reply["items"][: listing.shown]]}
 
 
-def entries_found(reply: JsonObject) -> Shown:
+def entries_found(reply: JsonObject, room: int) -> Shown:
     """Entries that a search found."""
     rows: list[JsonObject] = reply["items"]
-    return lines(map(entry_line, rows), "Nothing found in working memory."), {
-        "results": [shortened(kept(row, ENTRY)) for row in rows]
-    }
+    listing = fit_rows(rows, entry_line, room, "Nothing found in working memory.", by="a longer prefix as namespace")
+    return listing.text, {"results": [shortened(kept(row, ENTRY), listing.longest) for row in rows[: listing.shown]]}
 
 
-def removed(_: JsonObject) -> Shown:
+def removed(_: JsonObject, __: int) -> Shown:
     """An entry that was deleted."""
     return "Deleted.", {"deleted": True}
 
 
-def context(reply: JsonObject) -> Shown:
+def context(reply: JsonObject, _: int) -> Shown:
     """What goes before the next answer."""
     data = kept({**reply, "waiting": reply["waiting"] or None}, ("session_id", "space", "first", "text", "truncated", "waiting"))
     text = reply["text"] or "Nothing to add to this conversation."
@@ -131,7 +163,7 @@ TOOLS = [
         "Get from working memory",
         "reads",
         "Read one entry in full: your own by its plain key, another's by its full path, such as subagent/t1/results.",
-        EntryKey,
+        ReadEntry,
         lambda given, _: Call("GET", _entry(given["key"])),
         entry,
         missing="Call list_working_memory for the keys that there are; entries expire.",
@@ -175,8 +207,9 @@ TOOLS = [
         "Everything to know before answering a message, as one text: memories not yet shown in this conversation, relations, "
         "working memory, the last turns. Call it once a turn, first; then search only for what is missing.",
         GetContext,
-        in_session("/context"),
+        _context,
         context,
         speaker="user",
+        sized=True,
     ),
 ]

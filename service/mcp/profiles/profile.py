@@ -72,7 +72,7 @@ def own_tool(
         description=description,
         arguments=arguments,
         call=lambda given, _: Call("POST", path, given),
-        show=show,
+        show=lambda reply, _: show(reply),
         schema=schema,
         output=output,
         plain=True,
