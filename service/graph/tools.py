@@ -4,9 +4,26 @@ from uuid import UUID
 
 from pydantic import Field, model_validator
 
-from service.mcp.text import JsonObject, Shown, edge_line, fit_rows, kept, times, written
+from service.mcp.text import (
+    MEMORY,
+    JsonObject,
+    Line,
+    Shown,
+    about,
+    edge_line,
+    event_line,
+    fit_rows,
+    kept,
+    memory_line,
+    shortened,
+    times,
+    written,
+)
 from service.mcp.tool import Arguments, Call, MaxChars, Name, Names, Time, Tool, of_session, segment
+from service.text.passages import LEAST
 
+ENTITY = ("id", "name", "type", "aliases", "description", "pinned")
+FACT = ("id", "aspect", "content", "valid_from", "valid_to")
 EDGE = ("id", "source", "type", "target", "literal", "confidence", "valid_from", "valid_to")
 
 
@@ -17,6 +34,15 @@ class Traverse(Arguments):
     edgeTypes: Names | None = Field(None, description="Such as works_on, uses; default: all")  # noqa: N815
     maxHops: int | None = Field(None, description="Default 2")  # noqa: N815
     limit: int | None = Field(None, description="Edges at most; default 20")
+    max_chars: MaxChars | None = None
+
+
+class Describe(Arguments):
+    """Whom or what to describe, and as of when."""
+
+    entity: Name = Field(description="Name, alias or id")
+    as_of: Time | None = Field(None, description="What was true then")
+    known_at: Time | None = Field(None, description="What was believed then")
     max_chars: MaxChars | None = None
 
 
@@ -82,6 +108,44 @@ def edges(reply: JsonObject, room: int) -> Shown:
     return listing.text + more, {"edges": rows, "truncated": reply["truncated"]} | kept(reply, ("reason",))
 
 
+def described(reply: JsonObject, room: int) -> Shown:
+    """What is known of an entity: each part has what those before it leave, and at least a fifth."""
+    entity = reply["entity"]
+    names = f", also {written(', '.join(entity['aliases']))}" if entity["aliases"] else ""
+    what = written(entity["description"] or "", text=True, longest=LEAST)
+    text = f"[{entity['id']}] {written(entity['name'])}{about(entity['type'])}{names}{what and ': ' + what}"
+    data: JsonObject = {"entity": kept(entity, ENTITY)}
+    parts = _parts(reply)
+    for nth, (name, header, rows, line, fields) in enumerate(parts):
+        left = (room - len(text)) // (len(parts) - nth) - len(header) - 2
+        listing = fit_rows(rows, line, max(left, LEAST))
+        if rows:
+            text += f"\n{header}\n{listing.text}"
+        data[name] = [shortened(kept(row, fields), listing.longest) for row in rows[: listing.shown]]
+    return text, kept(data)
+
+
+def _parts(reply: JsonObject) -> list[tuple[str, str, list[JsonObject], Line, tuple[str, ...] | None]]:
+    """Name, header, rows, line and fields of each part: rules first, because they hold whatever is asked."""
+    facts = [{**row, "aspect": aspect["name"]} for aspect in reply["aspects"] for row in aspect["attributes"]]
+    rules = [{**row, "aspect": aspect["name"]} for aspect in reply["aspects"] for row in aspect["constraints"]]
+    return [
+        ("rules", "Rules that hold:", rules, _fact_line, FACT),
+        ("facts", "Facts:", facts, _fact_line, FACT),
+        ("relations", "Relations:", reply["edges"], _edge_since, EDGE),
+        ("memories", "Memories, newest first:", reply["memories"], memory_line, MEMORY),
+        ("timeline", "What happened last:", reply["timeline"], event_line, None),
+    ]
+
+
+def _fact_line(row: JsonObject, longest: int | None) -> str:
+    return f"- {written(row['aspect'])}: {written(row['content'], text=True, longest=longest)} ({times(row)})"
+
+
+def _edge_since(row: JsonObject, _: int | None) -> str:
+    return f"{edge_line(row)}, {times(row)}"
+
+
 def related(reply: JsonObject, _: int) -> Shown:
     """What became of a relation that was stated."""
     known = "" if reply["created"] else "Known already, and seen again. "
@@ -107,6 +171,18 @@ def decayed(reply: JsonObject, _: int) -> Shown:
 
 
 TOOLS = [
+    Tool(
+        "describe",
+        "Describe an entity",
+        "reads",
+        "All that is known of one person, project or thing: rules, facts, relations, memories, what happened last; also of a past "
+        "time. Use it when a conversation is about one thing; for a question use recall.",
+        Describe,
+        lambda given, _: Call("GET", f"/entities/{segment(given.pop('entity'))}/overview", params=given),
+        described,
+        {"ref": "entity"},
+        "Call recall: it names entities near the question.",
+    ),
     Tool(
         "graph_traverse",
         "Walk the graph",

@@ -186,6 +186,12 @@ def edge_line(row: JsonObject, _: int | None = None) -> str:
     return f"[{row['id']}] {source} --{kind}--> {written(target)} (confidence={row['confidence']:.2f})"
 
 
+def event_line(row: JsonObject, longest: int | None = LONG) -> str:
+    """One event around an entity: `when kind event [id]: details`."""
+    said = "; ".join(f"{written(name)}={written(value, text=True, longest=longest)}" for name, value in kept(row["detail"]).items())
+    return f"{moment(row['at'])} {written(row['kind'])} {written(row['event'])} [{row['id']}]: {said}"
+
+
 def _elsewhere(row: JsonObject) -> str | None:
     """What tells a result apart that is no memory, or of another namespace."""
     tier = {"working_memory": "working memory", "conversation": "said"}.get(row.get("tier", "memory"))

@@ -19,6 +19,7 @@ ORDER = (
     "list_working_memory",
     "search_working_memory",
     "delete_from_working_memory",
+    "describe",
     "relate",
     "unrelate",
     "graph_traverse",

@@ -14,6 +14,7 @@ from service.mcp.text import (
     Shown,
     about,
     cut_strings,
+    event_line,
     fit_rows,
     how_to_settle,
     kept,
@@ -187,7 +188,7 @@ def history(reply: JsonObject, room: int) -> Shown:
     """Versions of a memory, or what happened around an entity; one that is alone has all the room."""
     versions = bool(reply["items"]) and "version" in reply["items"][0]
     tail = more(reply)
-    line = _version if versions else _event
+    line = _version if versions else event_line
     if len(reply["items"]) == 1:
         alone = room - BESIDE - len(tail)
         listing = Listing(line(reply["items"][0], alone), 1, alone)
@@ -205,11 +206,6 @@ def _version(row: JsonObject, longest: int | None) -> str:
     forgotten = "deleted" if row["status"] == "forgotten" else None
     content = written(statement(row), text=True, longest=longest, rest="a larger max_chars")
     return f"version {row['version']} [{row['id']}]{about(row['category'], never, forgotten)}: {content}"
-
-
-def _event(row: JsonObject, longest: int | None) -> str:
-    said = "; ".join(f"{written(name)}={written(value, text=True, longest=longest)}" for name, value in kept(row["detail"]).items())
-    return f"{moment(row['at'])} {written(row['kind'])} {written(row['event'])} [{row['id']}]: {said}"
 
 
 TOOLS = [

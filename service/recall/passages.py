@@ -29,7 +29,7 @@ async def find_passages(
     tx: Transaction, query: str | None, texts: Sequence[str], longest: int, provider: Provider | None
 ) -> list[Passage]:
     """The passage of each text that answers a question, at most so long."""
-    windows = [cut_windows(text) for text in texts]
+    windows = [cut_windows(text, longest) for text in texts]
     if not query or not texts:
         scores = [[0.0] * len(cut) for cut in windows]
     else:

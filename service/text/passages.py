@@ -6,13 +6,16 @@ Pure functions; which window answers a question is asked in service/recall/passa
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 LEAST = 200  # characters that a long text has of its own at least
 LONG = 4000  # and at most, where the room is not larger than four of them
 WINDOW = 400  # characters of a window at most
-_WINDOW = re.compile(
-    rf"[\s\S]{{1,{WINDOW}}}(?:(?<=[.!?…।])(?=\s)|(?<=[\u3002\uff01\uff1f])|(?=\n)|\Z)|[\s\S]{{1,{WINDOW}}}(?=\s)|[\s\S]{{1,{WINDOW}}}"
-)
+_ENDS = (
+    r"(?:(?<=[.!?…।])(?=\s)|(?<=[\u3002\uff01\uff1f])|(?=\n)|\Z)",
+    r"(?=\s)",
+    "",
+)  # of a sentence or a line, of a word, anywhere
 
 
 @dataclass(frozen=True)
@@ -38,9 +41,14 @@ def fair_share(lengths: Iterable[int], room: int) -> int:
     return most
 
 
-def cut_windows(text: str) -> list[tuple[int, int]]:
+def cut_windows(text: str, longest: int = WINDOW) -> list[tuple[int, int]]:
     """Where windows of a text begin and end: they end with a sentence, a line or a word, where there is one to end with."""
-    return [found.span() for found in _WINDOW.finditer(text)]
+    return [found.span() for found in _pattern(min(longest, WINDOW)).finditer(text)]
+
+
+@cache
+def _pattern(longest: int) -> re.Pattern[str]:
+    return re.compile("|".join(rf"[\s\S]{{1,{longest}}}{end}" for end in _ENDS))
 
 
 def passage_around(text: str, windows: Sequence[tuple[int, int]], scores: Sequence[float], longest: int) -> Passage:

@@ -507,6 +507,7 @@ def test_a_history_is_of_a_lineage_or_of_an_entity(client: LociClient) -> None:
     client.graph.write_entity("Alice")
     assert [type(item) for item in client.graph.entity_history("city")] == [MemoryOut]
     assert [type(item) for item in client.graph.entity_history("Alice")] == [EntityEvent]
+    assert client.graph.describe_entity("Alice", limit=5).entity.name == "Alice"
 
 
 def test_facts_stand_under_aspects_and_supersede_each_other(client: LociClient) -> None:

@@ -28,6 +28,7 @@ PARAMETERS = {
     "list_working_memory": {"namespace", "max_chars"},
     "search_working_memory": {"query", "category", "tags", "namespace", "max_chars"},
     "delete_from_working_memory": {"key!"},
+    "describe": {"entity!", "as_of", "known_at", "max_chars"},
     "relate": {"source!", "type!", "target", "literal", "memory_id", "valid_from", "valid_to", "confidence"},
     "unrelate": {"id!", "ended"},
     "graph_traverse": {"startEntity!", "edgeTypes", "maxHops", "limit", "max_chars"},
@@ -61,6 +62,7 @@ READS = {name for name in PARAMETERS if name.startswith(("search", "list", "get_
     "recall",
     "graph_traverse",
     "memory_history",
+    "describe",
 }
 NOBODY = str(UUID(int=5))
 INITIALIZE = {
@@ -555,6 +557,8 @@ WRONG: list[tuple[str, dict[str, Any], list[str]]] = [
     ("graph_traverse", {"startEntity": "a", "maxHops": 99}, ["maxHops: ", "less than or equal to 20"]),
     ("graph_traverse", {"startEntity": "a", "edgeTypes": ["a", ""]}, ["edgeTypes[1]: "]),
     ("graph_traverse", {"startEntity": "a", "limit": 0}, ["limit: ", "greater than or equal to 1"]),
+    ("describe", {"entity": "Nobody"}, ["entity", "'Nobody' does not exist", "recall"]),
+    ("describe", {"entity": "a", "as_of": "soon"}, ["as_of: ", "valid datetime"]),
     ("save_memory", {"content": "x", "replaces": NOBODY}, ["replaces: ", "does not exist"]),
     ("relate", {"source": "a", "type": "b"}, ["exactly one of target and literal"]),
     ("unrelate", {"id": NOBODY}, ["Call graph_traverse"]),

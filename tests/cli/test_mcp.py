@@ -106,7 +106,7 @@ def test_tools_over_stdio_use_the_namespace_and_the_space_that_were_named_and_st
     named = {"LOCI_NAMESPACE": namespace, "LOCI_LOG_LEVEL": "DEBUG", "LOCI_HOST": "0.0.0.0"}
     process = start(loci, "--space", "session/abc", "--user", "Łukasz", begin=by_itself, **named)
     sent(process, "tools/list")
-    assert len(received(process)["result"]["tools"]) == 21
+    assert len(received(process)["result"]["tools"]) == 22
     memory = used(process, "save_memory", content="I prefer tea", category="user-preferences/drinks")["structuredContent"]
     assert memory["duplicate"] is False
     assert used(process, "search_memory", query="What do I drink? tea?")["structuredContent"]["results"][0]["id"] == memory["id"]

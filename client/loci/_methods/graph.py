@@ -28,6 +28,7 @@ from loci.models.graph import (
     Traversal,
     Undone,
 )
+from loci.models.graph.overview import EntityOverview
 from loci.models.memories import MemoryOut
 from loci.requests import OMITTED, Id, Json, Moment, Omitted, Page, Request, change, delete, get, page, post
 
@@ -179,6 +180,13 @@ class Graph(Group[C]):
         """All versions of a lineage, oldest first; where `ref` is an entity instead, what happened around it."""
         shape = cast("type[MemoryOut | EntityEvent]", MemoryOut | EntityEvent)  # there is no type of unions yet
         return page(shape, "/entities/{ref}/history", {"ref": ref}, limit=limit, cursor=cursor, as_of=as_of, known_at=known_at)
+
+    @operation
+    def describe_entity(
+        self, ref: Id, *, limit: int | None = None, as_of: Moment | None = None, known_at: Moment | None = None
+    ) -> Request[EntityOverview]:
+        """What is known of an entity at once: memories that mention it, facts, rules, edges, and its last events."""
+        return get(EntityOverview, "/entities/{ref}/overview", {"ref": ref}, limit=limit, as_of=as_of, known_at=known_at)
 
     @operation
     def merge_duplicate_entities(self, *, dry_run: bool | None = None, limit: int | None = None) -> Request[Duplicates]:

@@ -22,8 +22,10 @@ from loci.models.graph import (
     Touched,
     TouchInput,
 )
+from loci.models.graph.overview import EntityOverview
 from loci.models.memories import MemoryPage
 from service.graph import entities
+from service.graph.overview import describe_entity
 from service.http.caller import CallerDependency
 from service.http.parameters import AsOf, ChangedEntity, Cursor, EntityRef, KnownAt, Limit
 from service.http.replies import reply
@@ -125,6 +127,18 @@ async def entity_history(
     return reply(
         await caller.read(lambda tx: entities.list_history(tx, ref=ref, limit=limit, cursor=cursor, as_of=as_of, known_at=known_at))
     )
+
+
+@router.get("/{ref:path}/overview", response_model=EntityOverview, responses=problems(404))
+async def entity_overview(
+    ref: EntityRef,
+    caller: CallerDependency,
+    limit: Annotated[int, Query(ge=1, le=100, description="Rows of each list at most; aspects come all")] = 20,
+    as_of: AsOf = None,
+    known_at: KnownAt = None,
+) -> Response:
+    """What is known of an entity at once: memories that mention it, facts, rules, edges, and its last events, at two moments."""
+    return reply(await caller.read(lambda tx: describe_entity(tx, ref=ref, limit=limit, as_of=as_of, known_at=known_at)))
 
 
 @router.get("/{ref:path}", response_model=EntityOut, responses=problems(404))

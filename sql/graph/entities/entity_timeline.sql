@@ -16,45 +16,17 @@ set enable_seqscan = off
 as $$
 declare
     v_namespace_id integer := loci_internal.authorize(p_namespace, 'reader');
-    v_id           uuid := coalesce(
-        case when p_known_at is not null then loci_internal.entity_id_at(v_namespace_id, p_ref, p_known_at) end,
-        loci_internal.find_entity_id(v_namespace_id, p_ref),
-        loci_internal.find_removed_entity(v_namespace_id, p_ref));
+    v_id           uuid := loci_internal.timeline_entity(v_namespace_id, p_ref, p_known_at);
     v_key          text[];
     v_after        record;
 begin
-    if not exists (select from loci_data.entities e where e.namespace_id = v_namespace_id and e.id = v_id
-                   and (p_known_at is null or e.created_at <= p_known_at)) then
-        raise no_data_found using message = format('entity %L does not exist', p_ref), column = 'ref';
-    end if;
     perform loci_internal.check_page(p_limit);
     v_key := loci_internal.read_cursor(p_cursor, 'timestamptz', 'timestamptz', 'text');
     select v_key[1]::timestamptz as at, v_key[2]::timestamptz as recorded_at, v_key[3] as key into v_after;
     return query
-    with happened as (
-        select h.*, concat_ws(' ', h.kind, h.event, h.key) as place
-        from loci_internal.entity_events(v_namespace_id, v_id) h
-        union all
-        select h.*, concat_ws(' ', h.kind, h.event, h.key) from loci_internal.merge_events(v_namespace_id, v_id) h
-        union all
-        select h.*, concat_ws(' ', h.kind, h.event, h.key)
-        from loci_internal.edge_events(v_namespace_id, v_id, p_known_at) h
-        union all
-        select h.*, concat_ws(' ', h.kind, h.event, h.key)
-        from loci_internal.fact_events(v_namespace_id, v_id, p_known_at) h
-        union all
-        select b.valid_from, b.recorded_at, 'memory', 'version', m.id, m.id::text,
-               jsonb_build_object('lineage', m.lineage, 'version', m.version, 'content', m.content,
-                                  'valid_to', b.valid_to,
-                                  'superseded_at', b.superseded_at, 'status', b.status), 'memory version ' || m.id
-        from loci_data.memory_mentions n
-        join loci_data.memories m on m.namespace_id = v_namespace_id and m.id = n.memory_id
-        cross join lateral loci_internal.memory_as_believed(m, p_known_at) b
-        where n.namespace_id = v_namespace_id and n.entity_id = v_id and b.status = 'active'
-    )
     select h.at, h.recorded_at, h.kind, h.event, h.id, h.detail,
            loci_internal.make_cursor(jsonb_build_array(h.at, h.recorded_at, h.place))
-    from happened h
+    from loci_internal.timeline_events(v_namespace_id, v_id, p_known_at) h
     where (p_cursor is null or (h.at, h.recorded_at, h.place) > (v_after.at, v_after.recorded_at, v_after.key))
       and (p_as_of is null or h.at <= p_as_of) and (p_known_at is null or h.recorded_at <= p_known_at)
     order by h.at, h.recorded_at, h.place

@@ -132,6 +132,9 @@ export const graphOf = (call: Call) => ({
   /** All versions of a lineage, oldest first; where `ref` is an entity instead, what happened around it. */
   entityHistory: (ref: string, query: Query<"/api/v1/entities/{ref}/history", "get"> = {}) =>
     call("get", "/api/v1/entities/{ref}/history", { path: { ref }, query }),
+  /** What is known of an entity at once: memories that mention it, facts, rules, edges, and its last events. */
+  describeEntity: (ref: string, query: Query<"/api/v1/entities/{ref}/overview", "get"> = {}) =>
+    call("get", "/api/v1/entities/{ref}/overview", { path: { ref }, query }),
   /** Merge entities whose names differ in spelling only. With `dry_run`, the default, say which would be. */
   mergeDuplicateEntities: (body: Fields<"/api/v1/entities/merge-duplicates", "post"> = {}) =>
     call("post", "/api/v1/entities/merge-duplicates", { body }),
