@@ -39,6 +39,7 @@ class Profiles(StrEnum):
     """Names of profiles; service/mcp/profiles/known.py has what they are."""
 
     LOCI = "loci"
+    SMALL = "small"
     REFERENCE_MEMORY = "reference-memory"
     CLAUDE_MEMORY = "claude-memory"
 
@@ -61,7 +62,8 @@ def mcp(
         str | None, typer.Option(envvar="LOCI_URL", help="Ask this running service instead of opening the database.")
     ] = None,
     profile: Annotated[
-        Profiles, typer.Option(envvar="LOCI_PROFILE", help="Whose tools: Loci's own, or those of another memory server.")
+        Profiles,
+        typer.Option(envvar="LOCI_PROFILE", help="Whose tools: Loci's, the eight of them that most need, or another server's."),
     ] = Profiles.LOCI,
 ) -> None:
     """Serve MCP on stdin and stdout, for programs that start it.

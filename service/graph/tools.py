@@ -31,9 +31,9 @@ class Traverse(Arguments):
     """Where to start walking the graph, and how far."""
 
     startEntity: Name = Field(description="Name, alias or id")  # noqa: N815 (models know the tools by these names, here and below)
-    edgeTypes: Names | None = Field(None, description="Such as works_on, uses; default: all")  # noqa: N815
+    edgeTypes: Names | None = Field(None, description="Default: all")  # noqa: N815
     maxHops: int | None = Field(None, description="Default 2")  # noqa: N815
-    limit: int | None = Field(None, description="Edges at most; default 20")
+    limit: int | None = Field(None, description="Default 20")
     max_chars: MaxChars | None = None
 
 
@@ -49,21 +49,21 @@ class Describe(Arguments):
 class Relate(Arguments):
     """A relation between two things, or of one to a value."""
 
-    source: Name = Field(description="Name of whom or what it starts at, such as Alex")
-    type: Name = Field(description="Such as works_on, lives_in, member_of")
-    target: Name | None = Field(None, description="Name of whom or what it leads to")
-    literal: Name | None = Field(None, description="In place of target, a value such as 1990")
-    memory_id: UUID | None = Field(None, description="The memory that says so: the relation ends with it")
-    valid_from: Time | None = Field(None, description="Since when, if not since now")
-    valid_to: Time | None = Field(None, description="Until when, if it is over")
-    confidence: float | None = Field(None, description="How sure it is, 0 to 1")
+    source: Name = Field(description="Name, such as Alex")
+    type: Name = Field(description="Such as works_on")
+    target: Name | None = Field(None, description="Name, such as ProjectX")
+    literal: Name | None = Field(None, description="A value in place of target")
+    memory_id: UUID | None = Field(None, description="Memory that says so")
+    valid_from: Time | None = Field(None, description="Default now")
+    valid_to: Time | None = Field(None, description="Until when")
+    confidence: float | None = Field(None, description="0 to 1")
 
 
 class Unrelate(Arguments):
     """One relation, and when it ended."""
 
     id: UUID = Field(description="As in [id] of a relation")
-    ended: Time | None = Field(None, description="It was true until then. Left out: it was wrong")
+    ended: Time | None = Field(None, description="True until then; left out: it was wrong")
 
 
 class Decay(Arguments):
@@ -77,7 +77,7 @@ class Decay(Arguments):
 
     edgeType: Name | None = Field(None, description="Default: all types")  # noqa: N815
     decayRate: float | None = Field(  # noqa: N815
-        None, description="New rate per day for edgeType (0.01: half after 70 days). Without it: recalculate only"
+        None, description="Per day, for edgeType (0.01: half after 70 days). Without it: recalculate"
     )
 
 
@@ -175,8 +175,8 @@ TOOLS = [
         "describe",
         "Describe an entity",
         "reads",
-        "All that is known of one person, project or thing: rules, facts, relations, memories, what happened last; also of a past "
-        "time. Use it when a conversation is about one thing; for a question use recall.",
+        "All that is known of one person, project or thing, also at a past time: rules, facts, relations, memories, what "
+        "happened last. For a question use recall.",
         Describe,
         lambda given, _: Call("GET", f"/entities/{segment(given.pop('entity'))}/overview", params=given),
         described,
@@ -187,8 +187,8 @@ TOOLS = [
         "graph_traverse",
         "Walk the graph",
         "reads",
-        "Follow relations from an entity over several hops, such as Alex works_on ProjectX uses PostgreSQL. Use it for how "
-        "people, projects and things are connected; for statements about them, use recall with entity.",
+        "Follow relations from an entity over several hops: how people, projects and things are connected. For all about one of "
+        "them use describe.",
         Traverse,
         _traverse,
         edges,
@@ -199,8 +199,7 @@ TOOLS = [
         "relate",
         "State a relation",
         "adds",
-        "State how two things are connected, such as Alex works_on ProjectX; names that are new become entities. Use it beside "
-        "save_memory, whose id is the evidence.",
+        "State how two things are connected, such as Alex works_on ProjectX. Use it beside save_memory, whose id is the evidence.",
         Relate,
         lambda given, session: Call("POST", "/edges", {**given, **of_session(session)}),
         related,
@@ -220,8 +219,8 @@ TOOLS = [
         "relation_decay",
         "Decay of relations",
         "changes",
-        "Change how fast relations of a type lose confidence, or recalculate which have faded. Use it when relations of a type go"
-        " stale too soon or stay too long; reading never needs it.",
+        "Change how fast relations of a type lose confidence, where they go stale too soon or too late; or recalculate which "
+        "have faded.",
         Decay,
         _decay,
         decayed,

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 PATH = "/mcp"
-OTHERS = ("reference-memory", "claude-memory")  # profiles, each at a path of its own below /mcp
+OTHERS = ("small", "reference-memory", "claude-memory")  # profiles, each at a path of its own below /mcp
 LARGEST_CALL = 2 * 1024 * 1024  # bytes; the SDK reads a body at once, on the event loop
 BASE = "http://loci/api/v1/"
 

@@ -78,7 +78,7 @@ def make_server(
     Who calls is said by the headers of each request over HTTP, and by `headers` where there are none. `listing` is called when
     the tools are asked for: they will be used soon. `max_chars`: of a reply, where the call does not say how many.
     """
-    listed = [_listed(tool) for tool in profile.tools.values()]
+    listed = listed_tools(profile)
     schemas = {tool.name: tool.input_schema for tool in listed}
     watched = _Watched(profile)
 
@@ -98,7 +98,7 @@ def make_server(
             return await _answer(tool, arguments, reach, forwarded, speaker, max_chars)
 
     async def call_tool(context: Context, params: CallToolRequestParams) -> CallToolResult:
-        tool = profile.tools.get(params.name)
+        tool = profile.tools.get(params.name) or profile.others.get(params.name)
         if tool is None:
             raise MCPError(INVALID_PARAMS, f"no tool {params.name!r}; the tools are {', '.join(profile.tools)}")
         result = await use(context, tool, params.arguments or {})
@@ -167,6 +167,11 @@ class _Watched:
         known = self._profile.resource
         if known is None or uri != known.uri:
             raise MCPError(INVALID_PARAMS, f"no resource {uri!r}" + (f"; there is {known.uri}" if known else ""))
+
+
+def listed_tools(profile: Profile) -> list[Listed]:
+    """The tools of a profile as clients are told of them."""
+    return [_listed(tool) for tool in profile.tools.values()]
 
 
 def _listed(tool: Tool) -> Listed:

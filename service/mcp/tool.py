@@ -30,17 +30,17 @@ def listed(value: object) -> object:
 Names = Annotated[list[str], BeforeValidator(listed)]
 Name = Annotated[str, Field(min_length=1)]
 Time = Annotated[str, Field(description="RFC 3339 time or date")]
-Category = Annotated[str, Field(description="Path such as user-preferences/timezone")]
-CategoryFilter = Annotated[str, Field(description="This category and all below it")]
+Category = Annotated[str, Field(description="Such as user-preferences/timezone")]
+CategoryFilter = Annotated[str, Field(description="With all below it")]
 AnyTag = Annotated[Names, Field(description="Any of these")]
-Cursor = Annotated[str, Field(description="To go on, as the reply before says")]
-DryRun = Annotated[bool, Field(description="Only say what would be done")]
-About = Annotated[str, Field(description="Whom or what it is about: a name")]
-AboutFilter = Annotated[str, Field(description="Only what is about this one (name or id)")]
-User = Annotated[str, Field(description="For whom you speak, whose words `I` and `my` are")]
-Session = Annotated[str, Field(description="This conversation's id")]
+Cursor = Annotated[str, Field(description="From the last reply")]
+DryRun = Annotated[bool, Field(description="Change nothing")]
+About = Annotated[str, Field(description="Name of whom or what it is about")]
+AboutFilter = Annotated[str, Field(description="Only about this one (name or id)")]
+User = Annotated[str, Field(description="For whom you speak: who `I` is")]
+Session = Annotated[str, Field()]
 MaxChars = Annotated[int, Field(ge=1)]
-Prefix = Annotated[str, Field(description="Prefix of keys, such as session/abc or patrol; default: your own space")]
+Prefix = Annotated[str, Field(description="Prefix of keys; default: your space")]
 Kind = Literal["reads", "looks", "adds", "changes", "replaces", "deletes"]
 
 
@@ -126,4 +126,6 @@ def _terse(field: dict[str, Any]) -> dict[str, Any]:
     """A property without its title, and without the null that stands for leaving it out."""
     kinds = [kind for kind in field.get("anyOf", []) if kind != {"type": "null"}]
     merged = {**(kinds[0] if len(kinds) == 1 else {}), **field}
-    return {key: value for key, value in merged.items() if key in {"type", "format", "items", "description", "enum"}}
+    if "items" in merged:
+        merged["items"] = _terse(merged["items"])
+    return {key: value for key, value in merged.items() if key in {"type", "items", "description", "enum"}}

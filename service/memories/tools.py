@@ -48,23 +48,23 @@ class ListCategories(Arguments):
 class SaveMemory(Arguments):
     """A statement to keep."""
 
-    content: str = Field(description="One statement that stands alone: full names, no 'he' or 'yesterday'")
+    content: str = Field(description="A statement that stands alone: full names, no 'he' or 'yesterday'")
     category: Category | None = None
     tags: Names | None = None
     about: About | None = None
-    valid_from: Time | None = Field(None, description="Since when it is true, if not since now")
-    replaces: UUID | None = Field(None, description="Id of the memory that is over because of it: it was true until then")
+    valid_from: Time | None = Field(None, description="Since when it is true; default now")
+    replaces: UUID | None = Field(None, description="Id of the memory that was true until then")
     corrects: UUID | None = Field(None, description="Id of the memory that was never true")
-    on_duplicate: OnDuplicate | None = Field(None, description="What an exact repetition does; default reinforce")
+    on_duplicate: OnDuplicate | None = Field(None, description="Of an exact repetition; default reinforce")
 
 
 class UpdateMemory(Arguments):
     """What to change about one memory; its words change by saving a new one."""
 
     id: UUID = Field(description="As in [id] of a result")
-    category: Category | None = None
+    category: str | None = None
     tags: Names | None = None
-    about: About | None = None
+    about: str | None = None
     importance: float | None = Field(None, description="How much it matters, 0 to 1")
     valid_from: Time | None = Field(None, description="Since when it is true")
     valid_to: Time | None = Field(None, description="Until when it was true")
@@ -79,8 +79,8 @@ class DeleteMemory(Arguments):
 class History(Arguments):
     """Whose history, and which part of it."""
 
-    ref: Name = Field(description="Lineage, memory id, or an entity's name or id")
-    limit: int | None = Field(None, description="Items at most; default 50")
+    ref: Name = Field(description="Id, lineage, or an entity's name")
+    limit: int | None = Field(None, description="Default 50")
     cursor: Cursor | None = None
     as_of: Time | None = Field(None, description="What had begun by then")
     known_at: Time | None = Field(None, description="What was known then")
@@ -90,10 +90,10 @@ class History(Arguments):
 class Settle(Arguments):
     """Two memories and which of them holds; nothing: which are open."""
 
-    new: UUID | None = Field(None, description="The memory that was told later")
-    old: UUID | None = Field(None, description="The one that it may outdate")
+    new: UUID | None = Field(None, description="Id of the later one")
+    old: UUID | None = Field(None, description="Id of the one it may outdate")
     verdict: Annotated[Literal["replaces", "corrects", "both true"], BeforeValidator(_spoken)] | None = Field(
-        None, description="replaces: the old one was true until then; corrects: it was never true; both true: keep both"
+        None, description="replaces: the old one was true until then; corrects: it was never true"
     )
 
 
@@ -213,10 +213,9 @@ TOOLS = [
         "save_memory",
         "Save a memory",
         "adds",
-        "Keep one fact, preference or decision for later conversations. It is stored at once; a language model, if there is "
-        "one, puts it into good form later. An exact repetition is not stored twice. Where something changed, name the memory that "
-        "it replaces; where one was wrong, the one that it corrects. For a text with several facts use retain; for notes of the "
-        "next minutes, save_to_working_memory.",
+        "Keep one fact, preference or decision for later conversations. Where something changed, name the memory that it "
+        "replaces; where one was wrong, the one that it corrects. For a text with several facts use retain; for notes of the next "
+        "minutes save_to_working_memory.",
         SaveMemory,
         _save_memory,
         saved,
@@ -226,30 +225,30 @@ TOOLS = [
         "update_memory",
         "Update a memory",
         "changes",
-        "Change category, tags, subject, importance or time of one memory, by its id from a search. Its words change by "
-        "save_memory with replaces or corrects.",
+        "Change category, tags, subject, importance or time of a memory. Its words change by save_memory with replaces or "
+        "corrects.",
         UpdateMemory,
         _update_memory,
         updated,
-        missing="Call search_memory for the ids that there are.",
+        missing="Call recall for the ids that there are.",
     ),
     Tool(
         "delete_memory",
         "Delete a memory",
         "deletes",
-        "Make one memory unfindable, by its id from a search; an operator can restore it. Use it for what is wrong or unwanted. "
-        "Where something changed, save the new state with replaces instead, so that its history stays.",
+        "Make an unwanted memory unfindable; an operator can restore it. Where something changed, save the new state with "
+        "replaces instead.",
         DeleteMemory,
         lambda given, _: Call("DELETE", f"/memories/{given['id']}"),
         deleted,
-        missing="Call search_memory for the ids that there are.",
+        missing="Call recall for the ids that there are.",
     ),
     Tool(
         "settle",
         "Settle",
         "changes",
-        "Say which of two memories holds, where a new one may outdate an old one: save_memory, retain and search results name such "
-        "pairs. Without arguments: the pairs that are open.",
+        "Say which of two memories holds, where a new one may outdate an old one, as replies say. Without arguments: the pairs "
+        "that are open.",
         Settle,
         _settle,
         settled,
@@ -260,8 +259,7 @@ TOOLS = [
         "list_memory_categories",
         "List categories",
         "reads",
-        "All categories of memories as paths, with how many memories each holds. Use it to choose a category before saving or "
-        "filtering.",
+        "All categories as paths, with how many memories each holds, to choose one before saving or filtering.",
         ListCategories,
         lambda _, __: Call("GET", "/categories"),
         categories,
@@ -270,11 +268,11 @@ TOOLS = [
         "memory_history",
         "History",
         "reads",
-        "Every version of a memory, in full and oldest first, with when each was true; or, for an entity, what happened around "
-        "it. Use it to see what changed, or a memory that a search has cut.",
+        "Every version of a memory in full, oldest first, with when each was true; or what happened around an entity. Use it "
+        "to see what changed, or a memory that a search has cut.",
         History,
         _history,
         history,
-        missing="Call search_memory for ids; recall names entities.",
+        missing="Call recall: it shows ids and names entities.",
     ),
 ]

@@ -46,7 +46,7 @@ RESULT: dict[str, tuple[Line, tuple[str, ...]]] = {
     "conversation": (turn_line, TURN),
 }
 NOTHING_FOUND = "Nothing found. Other words, a wider category or fewer tags may help."
-MinRelevance = Annotated[float, Field(description="Leave out what is less likely to answer, 0 to 1; default: nothing")]
+MinRelevance = Annotated[float, Field(description="Leave out what answers less likely, 0 to 1")]
 LIKELY = (  # from this relevance of the best result
     (0.8, "What answers is very likely among these."),
     (0.5, "What answers is probably among these."),
@@ -70,22 +70,22 @@ class Recall(Arguments):
     """A question in full."""
 
     query: str
-    k: int | None = Field(None, description="How many results; default 10")
+    k: int | None = Field(None, description="Results; default 10")
     category: CategoryFilter | None = None
     tags: AnyTag | None = None
-    entity: str | None = Field(None, description="Only memories that mention this entity (name or id)")
+    entity: str | None = Field(None, description="Only what mentions this entity")
     about: AboutFilter | None = None
     user: User | None = None
     as_of: Time | None = Field(None, description="What was true then")
     known_at: Time | None = Field(None, description="What was believed then")
-    at: Time | None = Field(None, description="Time and offset that `yesterday` is told from; default now")
+    at: Time | None = Field(None, description="When it is asked, for `yesterday`; default now")
     min_relevance: MinRelevance | None = None
     tiers: list[Tier] | None = Field(None, description="Search these too")
-    namespaces: Names | None = Field(None, description="Other namespaces to search; * for all that you may read")
+    namespaces: Names | None = Field(None, description="Others to search; * for all")
     session_id: Session | None = None
-    rerank: bool | None = Field(None, description="false: keep the search's own order, faster")
+    rerank: bool | None = Field(None, description="false: faster")
     rewrite: Literal["decompose", "hypothetical"] | None = Field(
-        None, description="Have a model cut a question of several parts, or make up an answer to search by; slow"
+        None, description="Have a model cut a long question, or make up an answer to search by; slow"
     )
     max_chars: MaxChars | None = None
 
@@ -152,8 +152,8 @@ TOOLS = [
         "search_memory",
         "Search memories",
         "reads",
-        "Find memories by words and meaning, best first, with their ids. Use it before you answer from earlier conversations, and"
-        " before you save what may be known already. For the past, or all about one entity, use recall.",
+        "Find memories by words and meaning, best first, with their ids. Use it before you answer from earlier conversations, or "
+        "save what may be known. For the past use recall.",
         SearchMemory,
         _search,
         found,
@@ -165,9 +165,7 @@ TOOLS = [
         "recall",
         "Recall",
         "reads",
-        "Search memories with everything: words, meaning, graph and hierarchy, and the rules that hold for the entities named. "
-        "Use it for what was true (as_of) or believed (known_at) at a time, for one entity, or for more results than "
-        "search_memory gives.",
+        "Search memories with all options, also for what was true (as_of) or believed (known_at) at a time, or of one entity.",
         Recall,
         _search,
         found,

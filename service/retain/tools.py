@@ -9,7 +9,6 @@ from service.mcp.tool import (
     About,
     Arguments,
     Call,
-    Category,
     CategoryFilter,
     Cursor,
     DryRun,
@@ -36,8 +35,8 @@ MESSAGE = {  # what a model is told of a message; REST takes more, and says so
 class Retain(Arguments):
     """A text with facts to keep."""
 
-    content: str = Field(description="Any text; each sentence is judged as a fact")
-    category: Category | None = None
+    content: str = Field(description="Any text")
+    category: str | None = None
     tags: Names | None = None
     source: str | None = Field(None, description="Who said it")
     user: User | None = None
@@ -50,12 +49,12 @@ class Remember(Arguments):
     """Messages to keep."""
 
     messages: Annotated[list[Annotated[dict[str, Any], WithJsonSchema(MESSAGE)]], BeforeValidator(listed)] = Field(
-        description="In order; all so far, or the new ones"
+        description="In order"
     )
     session_id: Session | None = None
-    source: str | None = Field(None, description="Who the user is; default user")
+    source: str | None = Field(None, description="Who the user is")
     user: User | None = None
-    category: Category | None = None
+    category: str | None = None
     tags: Names | None = None
     dry_run: DryRun | None = None
 
@@ -64,7 +63,7 @@ class Reflect(Arguments):
     """What to put in order."""
 
     category: CategoryFilter | None = None
-    limit: int | None = Field(None, description="Memories to look at; default 200")
+    limit: int | None = Field(None, description="Default 200")
     cursor: Cursor | None = None
     dry_run: DryRun | None = None
 
@@ -140,8 +139,8 @@ TOOLS = [
         "retain",
         "Retain a text",
         "adds",
-        "Keep what a text says, fact by fact: each becomes a new memory, a new version of what it changes, a link, or nothing "
-        "where it is known. Use it at the end of a task, and for news about what is stored.",
+        "Keep what a text says, fact by fact: each becomes a new memory, a new version of what it changes, or nothing where it "
+        "is known. Use it at the end of a task.",
         Retain,
         in_session("/retain"),
         retained,
@@ -151,8 +150,8 @@ TOOLS = [
         "remember",
         "Remember messages",
         "adds",
-        "Keep messages of a conversation as its turns, and retain what user and assistant tell in them, each marked with who said "
-        "it. Questions and small talk are left out. Use it at the end of an exchange; for one statement use save_memory.",
+        "Keep messages as turns of a conversation, and retain what user and assistant tell in them, without questions and small "
+        "talk. Use it at the end of an exchange.",
         Remember,
         in_session("/remember"),
         remembered,
@@ -162,8 +161,8 @@ TOOLS = [
         "reflect",
         "Reflect",
         "changes",
-        "Put stored memories in order: those without a parent get their place in the hierarchy, related ones are linked. Use it "
-        "now and then, after many were saved; dry_run shows what it would do.",
+        "Put stored memories in order: give them their places in the hierarchy, link related ones. Use it now and then, after "
+        "many were saved.",
         Reflect,
         lambda given, _: Call("POST", "/reflect", given),
         reflected,

@@ -27,7 +27,7 @@ AFTER = 250  # characters that are said after a context, at most
 class SaveEntry(Arguments):
     """An entry of working memory."""
 
-    key: Name = Field(description="Plain name in your own space, such as draft, or a full path within it")
+    key: Name = Field(description="Name in your space")
     data: JsonValue = Field(description="Text or any JSON")
     ttl_minutes: float | None = Field(None, gt=0, le=366 * 24 * 60, description="Default 5")  # checked here: REST counts seconds
     category: str | None = None
@@ -37,7 +37,7 @@ class SaveEntry(Arguments):
 class EntryKey(Arguments):
     """One entry of working memory."""
 
-    key: Name = Field(description="Plain name in your own space, or a full path such as subagent/t1/results")
+    key: Name = Field(description="Name in your space, or a full path such as patrol/p/plan")
 
 
 class ReadEntry(EntryKey):
@@ -70,9 +70,9 @@ class GetContext(Arguments):
     user: User | None = None
     session_id: Session | None = None
     k: int | None = Field(None, description="Memories at most; default 8")
-    min_relevance: float | None = Field(None, description="Leave out memories less likely to answer, 0 to 1; default: none")
-    max_chars: MaxChars | None = Field(None, description="Length of the text at most; default 16000")
-    repeat: bool | None = Field(None, description="true: also memories that this conversation was shown before")
+    min_relevance: float | None = Field(None, description="Leave out what answers less likely, 0 to 1")
+    max_chars: MaxChars | None = Field(None, description="Of the text; default 16000")
+    repeat: bool | None = Field(None, description="Also what this conversation was shown before")
 
 
 def _save_entry(given: JsonObject, _: str | None) -> Call:
@@ -151,8 +151,8 @@ TOOLS = [
         "save_to_working_memory",
         "Save to working memory",
         "replaces",
-        "Put data aside for a few minutes: large tool results, partial results, a handover to another agent. Replaces what the "
-        "key holds. Only your own space can be written. What should outlive the conversation belongs in save_memory.",
+        "Put data aside for minutes: large or partial results, a handover to another agent. Replaces what the key holds. What "
+        "should outlive the conversation belongs in save_memory.",
         SaveEntry,
         _save_entry,
         stored,
@@ -162,7 +162,7 @@ TOOLS = [
         "get_from_working_memory",
         "Get from working memory",
         "reads",
-        "Read one entry in full: your own by its plain key, another's by its full path, such as subagent/t1/results.",
+        "Read one entry of working memory in full: your own by its name, another's by its full path.",
         ReadEntry,
         lambda given, _: Call("GET", _entry(given["key"])),
         entry,
@@ -172,8 +172,7 @@ TOOLS = [
         "list_working_memory",
         "List working memory",
         "reads",
-        "Keys and expiry of your own space, or of all under a prefix, without the data. Use it to see what you or others have put"
-        " aside.",
+        "Keys of working memory and when they expire: what you, or others, have put aside, without the data.",
         ListEntries,
         _list_entries,
         entries,
@@ -183,8 +182,7 @@ TOOLS = [
         "search_working_memory",
         "Search working memory",
         "reads",
-        "Find entries of working memory by words, meaning, category or tags, with their data; your own space, or another by its"
-        " prefix.",
+        "Find entries of working memory by words, meaning, category or tags, your own or others', with their data.",
         SearchEntries,
         _search_entries,
         entries_found,
@@ -204,8 +202,8 @@ TOOLS = [
         "get_context",
         "Get context",
         "adds",
-        "Everything to know before answering a message, as one text: memories not yet shown in this conversation, relations, "
-        "working memory, the last turns. Call it once a turn, first; then search only for what is missing.",
+        "Everything to know before answering a message: memories not yet shown in this conversation, relations, working memory, "
+        "the last turns. Call it first, once a turn; then search only for what is missing.",
         GetContext,
         _context,
         context,

@@ -9,6 +9,7 @@ from uuid import UUID, uuid4
 import httpx
 import pytest
 
+from bench.tool_tokens import count_tokens, written
 from service.mcp.tools import TOOLS
 from service.recall.question import ARMS as RECALL_ARMS
 from service.recall.tools import ARMS
@@ -148,6 +149,22 @@ def test_both_eras_of_the_protocol_are_spoken(api: Api, mode: str) -> None:
 def test_an_unknown_tool_is_an_error_that_names_those_there_are(tools: Tools) -> None:
     with pytest.raises(Exception, match=r"no tool 'memorise'.*save_memory"):
         tools.ask("memorise")
+
+
+@pytest.mark.parametrize(("profile", "most"), [("loci", 4000), ("small", 2000)])
+def test_a_list_of_tools_takes_little_of_a_window(api: Api, profile: str, most: int) -> None:
+    with over_http(api.service, profile="" if profile == "loci" else profile, **{"X-Namespace": api.namespace}) as tools:
+        assert count_tokens(written({"tools": [*tools.listed().values()]})) <= most
+
+
+def test_the_small_profile_lists_eight_tools_that_name_no_others_and_answers_by_the_other_names_too(api: Api) -> None:
+    with over_http(api.service, profile="small", **{"X-Namespace": api.namespace}) as tools:
+        listed = tools.listed()
+        assert len(listed) == 8
+        words = " ".join(tool["description"] for tool in listed.values()) + (tools.client.instructions or "")
+        assert {name for name in TOOLS if re.search(rf"\b{name}\b", words) and "_" in name} <= listed.keys()
+        saved = tools("save_memory", content="I prefer tea")
+        assert tools("search_memory", query="tea")["results"][0]["id"] == saved["id"]
 
 
 # Memories
@@ -540,7 +557,7 @@ def test_the_session_of_the_own_space_is_that_of_what_is_saved(api: Api) -> None
 
 
 WRONG: list[tuple[str, dict[str, Any], list[str]]] = [
-    ("delete_memory", {"id": NOBODY}, ["Not found", NOBODY, "does not exist", "search_memory"]),
+    ("delete_memory", {"id": NOBODY}, ["Not found", NOBODY, "does not exist", "Call recall"]),
     ("delete_memory", {"id": "abc"}, ["id", "valid UUID"]),
     ("delete_memory", {}, ["id: Field required", "The tool takes: id."]),
     ("delete_memory", {"memory_id": NOBODY}, ["memory_id: Extra inputs are not permitted", "The tool takes: id."]),
@@ -572,7 +589,7 @@ WRONG: list[tuple[str, dict[str, Any], list[str]]] = [
     ("get_from_working_memory", {"key": "nothing"}, ["Not found", "agent/operator/nothing", "list_working_memory"]),
     ("list_working_memory", {"namespace": "a" * 600}, ["namespace: ", "at most 512"]),
     ("get_context", {"message": "x", "max_chars": -1}, ["max_chars: "]),
-    ("memory_history", {"ref": "nobody"}, ["'nobody' does not exist", "search_memory"]),
+    ("memory_history", {"ref": "nobody"}, ["'nobody' does not exist", "Call recall"]),
     ("memory_history", {"ref": ""}, ["ref: ", "at least 1 character"]),
     ("memory_history", {"ref": "nobody", "limit": 5000}, ["limit: "]),
 ]

@@ -1,7 +1,7 @@
 """What a profile is, and a tool of one: a REST call of its own below /profiles, which takes the tool's arguments as they are."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import ConfigDict
@@ -41,7 +41,10 @@ class Resource:
 
 @dataclass(frozen=True)
 class Profile:
-    """A list of tools under one name. `server` and `title` are what clients are told; `instructions` what models are."""
+    """A list of tools under one name. `server` and `title` are what clients are told; `instructions` what models are.
+
+    `others` are tools that are not listed, and answer those who know their names.
+    """
 
     name: str
     server: str
@@ -49,6 +52,7 @@ class Profile:
     tools: Mapping[str, Tool]
     instructions: str | None = None
     resource: Resource | None = None
+    others: Mapping[str, Tool] = field(default_factory=dict)
 
 
 def own_tool(
