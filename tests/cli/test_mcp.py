@@ -217,10 +217,10 @@ def test_in_a_folder_without_a_database_it_says_what_to_do_and_asks_the_service_
     ]
 
 
-def entries(page: str) -> list[dict[str, Any]]:
-    """The entries of every configuration of a page that start a program."""
+def entries(pages: str) -> list[dict[str, Any]]:
+    """The entries of every configuration of pages that start a program."""
     read = {"json": json.loads, "toml": tomllib.loads}
-    files = [read[kind](text) for kind, text in re.findall(r"^```(json|toml)\n(.*?)^```", page, re.MULTILINE | re.DOTALL)]
+    files = [read[kind](text) for kind, text in re.findall(r"^```(json|toml)\n(.*?)^```", pages, re.MULTILINE | re.DOTALL)]
     names = ("mcpServers", "servers", "context_servers", "mcp_servers")
     found = [entry for file in files for name in names for entry in file.get(name, {}).values()]
     assert len(files) == sum(1 for file in files if set(file) & set(names))
@@ -231,7 +231,7 @@ def test_every_configuration_on_the_page_starts_it_in_an_empty_folder_with_what_
     loci: Loci, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As clients do: command, arguments and env of the file, and little else of the environment."""
-    stated = entries((ROOT / "docs" / "mcp.md").read_text())
+    stated = entries("".join((ROOT / "docs" / page).read_text() for page in ("mcp.md", "mcp-profiles.md")))
     different = {json.dumps({**entry, "type": None, "env": entry.get("env") or None}, sort_keys=True): entry for entry in stated}
     assert (len(stated), len(different)) == (7, 4)
     assert {entry["command"] for entry in stated} == {"/path/to/loci/.venv/bin/loci"}
