@@ -10,6 +10,7 @@ from service.cli.rest import service
 from service.cli.shell import AsOf, Failure, KnownAt, Namespace, tell
 
 Rewriting = Literal["decompose", "hypothetical"]
+ROOM = 16_000  # characters of all contents: of a long one the passage is shown
 SHOWN = ("results", "constraints", "entities", "skipped", "took_ms", "waiting", "relevance", "left_out", "reranked", "rewritten")
 
 
@@ -34,7 +35,7 @@ def recall(
 ) -> None:
     """Find the memories that answer a question."""
     stated = {"query": query, "k": k, "as_of": as_of, "known_at": known_at, "explain": explain, "min_relevance": min_relevance}
-    stated |= {"user": user, "rerank": rerank if top_n is None or rerank is False else top_n, "rewrite": rewrite}
+    stated |= {"user": user, "max_chars": ROOM, "rerank": rerank if top_n is None or rerank is False else top_n, "rewrite": rewrite}
     with service(namespace) as rest:
         answer = rest.post("/recall", **stated)
     tell({name: answer[name] for name in SHOWN if name in answer}, lambda: _tell(answer, explain=explain))
@@ -60,7 +61,8 @@ def _tell(answer: dict[str, Any], *, explain: bool) -> None:
 def _tell_results(rows: list[dict[str, Any]], *, explain: bool) -> None:
     names = ("score", "relevance", "content", "category", "valid_from")
     columns = ["score", "relevance", "memory", "category", "valid_from", *(["arms (rank)"] if explain else [])]
-    cells = [[*(row.get(name) for name in names), *([_arms(row["explain"])] if explain else [])] for row in rows]
+    shown = [{**row, "content": f"… {passage['text']} …"} if (passage := row.get("passage")) else row for row in rows]
+    cells = [[*(row.get(name) for name in names), *([_arms(row["explain"])] if explain else [])] for row in shown]
     print_table(columns, cells, fold="memory")
 
 
