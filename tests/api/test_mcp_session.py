@@ -41,7 +41,7 @@ def test_the_session_of_an_agent_runs_by_the_python_sdk(api: Api, mode: str, pro
 
 def test_the_prompt_on_the_page_has_ten_lines_and_names_what_the_session_uses() -> None:
     page = (ROOT / "docs" / "mcp.md").read_text().partition("\n## What to say to the agent\n")[2]
-    prompt = page.partition("```text\n")[2].partition("```")[0]
+    prompt = page.partition("```\n")[2].partition("```")[0]
     assert len(prompt.splitlines()) == 10
     named = {name for name in FEW if re.search(rf"\b{name}\b", prompt)}
     assert named == {step.tool for step in STEPS} == set(FEW)

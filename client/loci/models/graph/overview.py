@@ -11,7 +11,7 @@ from loci.models.memories import MemoryOut
 class EntityOverview(BaseModel):
     """An entity, and of each list the first rows."""
 
-    entity: EntityOut
+    entity: EntityOut = Field(description="The entity itself")
     memories: list[MemoryOut] = Field(description="Memories that mention it, newest first")
     aspects: list[AspectOut] = Field(description="Its aspects with facts (`attributes`) and rules (`constraints`), heaviest first")
     edges: list[EdgeOut] = Field(description="Its edges, the surest and strongest first")
