@@ -17,8 +17,9 @@ from service.embedding.provider import EmbeddingError, Provider, WordProvider
 from service.recall.ranking import Ranking
 from service.recall.sources import unpack
 from service.recall.waiting import ENDPOINT
-from service.text.passages import LEAST, Passage, cut_windows, fair_share, passage_around
+from service.text.passages import LEAST, WINDOW, Passage, cut_windows, fair_share, passage_around
 
+PART, WHOLE = 8000, 100_000  # characters of a long text that are looked into closely: where words lead there, and elsewhere
 LINE = 120  # characters that stand beside a content in its line
 MEANING = 0.5  # of the best window by meaning, against 1 of the best by words
 CHEAP, DEAR = 1000, 48  # windows that are embedded: where a vector is a sum over words, and where a model reads each
@@ -29,12 +30,31 @@ async def find_passages(
     tx: Transaction, query: str | None, texts: Sequence[str], longest: int, provider: Provider | None
 ) -> list[Passage]:
     """The passage of each text that answers a question, at most so long."""
-    windows = [cut_windows(text, longest) for text in texts]
     if not query or not texts:
-        scores = [[0.0] * len(cut) for cut in windows]
-    else:
-        scores = await _scores(tx, query, texts, windows, active_model(provider))
-    return [passage_around(text, cut, score, longest) for text, cut, score in zip(texts, windows, scores, strict=True)]
+        return [passage_around(text, cut := cut_windows(text, longest), [0.0] * len(cut), longest) for text in texts]
+    ranges = await _promising(tx, query, texts)
+    parts = [text[start:end] for text, (start, end) in zip(texts, ranges, strict=True)]
+    windows = [cut_windows(part, longest) for part in parts]
+    scores = await _scores(tx, query, parts, windows, active_model(provider))
+    found = [passage_around(part, cut, score, longest) for part, cut, score in zip(parts, windows, scores, strict=True)]
+    return [
+        Passage(passage.text, start + passage.start, start + passage.end) for passage, (start, _) in zip(found, ranges, strict=True)
+    ]
+
+
+async def _promising(tx: Transaction, query: str, texts: Sequence[str]) -> list[tuple[int, int]]:
+    """Which part of each text is looked into closely: of a long one that with the best words, else as much as is cheap."""
+    ranges = [(0, WHOLE)] * len(texts)
+    long = [number for number, text in enumerate(texts) if len(text) > PART]
+    steps = [(number, start) for number in long for start in range(0, len(texts[number]), PART - WINDOW)]
+    if steps:
+        parts = [texts[number][start : start + PART] for number, start in steps]
+        best: dict[int, float] = {}
+        for row in await search.rank_windows(tx, query=query, texts=[number for number, _ in steps], windows=parts):
+            number, start = steps[row["nth"] - 1]
+            if row["score"] > best.get(number, 0.0):
+                best[number], ranges[number] = row["score"], (start, start + PART)
+    return ranges
 
 
 async def _scores(
