@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from db.pool import JsonObject, Transaction
-from db.recall import search
+from db.recall.windows import rank_windows
 from service.embedding.active import ActiveModel, active_model
 from service.embedding.provider import EmbeddingError, Provider, WordProvider
 from service.recall.ranking import Ranking
@@ -50,7 +50,7 @@ async def _promising(tx: Transaction, query: str, texts: Sequence[str]) -> list[
     if steps:
         parts = [texts[number][start : start + PART] for number, start in steps]
         best: dict[int, float] = {}
-        for row in await search.rank_windows(tx, query=query, texts=[number for number, _ in steps], windows=parts):
+        for row in await rank_windows(tx, query=query, texts=[number for number, _ in steps], windows=parts):
             number, start = steps[row["nth"] - 1]
             if row["score"] > best.get(number, 0.0):
                 best[number], ranges[number] = row["score"], (start, start + PART)
@@ -64,7 +64,7 @@ async def _scores(
     numbers = [number for number, cut in enumerate(windows) for _ in cut]
     parts = [text[start:end] for text, cut in zip(texts, windows, strict=True) for start, end in cut]
     by_words = np.zeros(len(parts))
-    for row in await search.rank_windows(tx, query=query, texts=numbers, windows=parts):
+    for row in await rank_windows(tx, query=query, texts=numbers, windows=parts):
         by_words[row["nth"] - 1] = row["score"]
     near = await _nearness(query, parts, by_words, used)
     scores, first = [], 0
