@@ -6,13 +6,14 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-import httpx
-
-from loci.errors import error_of, error_without_reply
+from loci.errors import LociError, Reply, error_of, error_without_reply
 from loci.requests import Request
+
+if TYPE_CHECKING:
+    import httpx
 
 CONNECT = 5.0  # seconds for a connection; a service that is there answers sooner
 FIRST_PAUSE = 0.1
@@ -21,8 +22,6 @@ AGAIN = {429, 502, 503, 504}
 NOT_FOUND = 404
 POSITION = "X-Loci-Position"
 TOO_MANY = 429
-NEVER_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
-NEVER_AGAIN = (httpx.LocalProtocolError, httpx.UnsupportedProtocol)
 
 
 class Position:
@@ -32,7 +31,7 @@ class Position:
         self.shown: str | None = None
         self._number = -1
 
-    def note(self, response: httpx.Response) -> None:
+    def note(self, response: Reply) -> None:
         """Keep what a reply says, if it is further."""
         shown = response.headers.get(POSITION)
         if shown is None:
@@ -81,21 +80,30 @@ class Attempts:
         self._ends = None if options.timeout is None else time.monotonic() + options.timeout
         self._open = False  # whether an attempt before may have been done
 
-    def timeout(self) -> httpx.Timeout:
+    def timeout(self) -> "httpx.Timeout":
         """What is left for the next attempt."""
+        import httpx
+
         left = self._remaining()
         return httpx.Timeout(left, connect=CONNECT if left is None else min(left, CONNECT))
 
-    def after_error(self, error: httpx.TransportError) -> float:
+    def after_error(self, error: "httpx.TransportError") -> float:
         """Seconds until the next attempt after no reply came. Raises LociError if there is none."""
-        sent = not isinstance(error, NEVER_SENT)
+        import httpx
+
+        sent = not isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout))
+        never = isinstance(error, (httpx.LocalProtocolError, httpx.UnsupportedProtocol))
+        return self.after_failure(error_without_reply(error), error, sent=sent, never=never)
+
+    def after_failure(self, failure: LociError, cause: Exception, *, sent: bool, never: bool = False) -> float:
+        """The same for any way of sending: `sent`: it may have been done; `never`: another attempt would fail as well."""
         self._open = self._open or sent
-        wait = None if isinstance(error, NEVER_AGAIN) or (sent and not self._request.repeatable) else self._pause(None)
+        wait = None if never or (sent and not self._request.repeatable) else self._pause(None)
         if wait is None:
-            raise error_without_reply(error) from error
+            raise failure from cause
         return wait
 
-    def after_reply(self, response: httpx.Response) -> float | None:
+    def after_reply(self, response: Reply) -> float | None:
         """Seconds until the next attempt after a reply; None: the reply is good. Raises LociError if it says no for good."""
         self._position.note(response)
         if response.is_success or response.status_code == self._request.told:

@@ -4,6 +4,7 @@
 client's namespace, with their history, and recall finds them.
 """
 
+import json
 from typing import Any
 
 try:
@@ -25,7 +26,7 @@ def _request(command: Any) -> Request[str]:
     return Request(
         method="POST",
         route=f"{API}/profiles/claude-memory/{{command}}",
-        read=lambda reply: str(reply.json()["content"]),
+        read=lambda reply: str(json.loads(reply.content)["content"]),
         parts={"command": given["command"]},
         content=json_of(fields),
         repeatable=given["command"] in UNDONE,

@@ -14,11 +14,37 @@ LociError
 """
 
 import json
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Protocol
 
-import httpx
+if TYPE_CHECKING:
+    import httpx
 
-from loci.models.problems import FieldProblem
+    from loci.models.problems import FieldProblem
+
+
+class Reply(Protocol):
+    """What is read of a reply, however it came: one of httpx is such a one."""
+
+    @property
+    def status_code(self) -> int:
+        """The HTTP status."""
+
+    @property
+    def reason_phrase(self) -> str:
+        """The status in words."""
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """Headers, under names in any case."""
+
+    @property
+    def content(self) -> bytes:
+        """The body."""
+
+    @property
+    def is_success(self) -> bool:
+        """Whether the status is one of those that say so."""
 
 
 class LociError(Exception):
@@ -34,7 +60,7 @@ class LociError(Exception):
         status: int | None = None,
         type: str = "about:blank",
         title: str = "",
-        errors: list[FieldProblem] | None = None,
+        errors: "list[FieldProblem] | None" = None,
         hint: str | None = None,
         request_id: str | None = None,
     ) -> None:
@@ -109,13 +135,15 @@ KINDS: dict[int, type[LociError]] = {
 }
 
 
-def error_of(response: httpx.Response) -> LociError:
+def error_of(response: Reply) -> LociError:
     """The exception that a reply means; one that is no problem document (a proxy's page) is told by its status."""
     kind = KINDS.get(response.status_code, LociError)
     request_id = response.headers.get("X-Request-Id")
     body = _object(response)
     if not isinstance(body.get("detail"), str):
         return kind(f"{response.status_code} {response.reason_phrase}", status=response.status_code, request_id=request_id)
+    from loci.models.problems import FieldProblem
+
     return kind(
         body["detail"],
         status=response.status_code,
@@ -127,14 +155,16 @@ def error_of(response: httpx.Response) -> LociError:
     )
 
 
-def error_without_reply(error: httpx.TransportError) -> LociError:
+def error_without_reply(error: "httpx.TransportError") -> LociError:
     """The exception of a request that got no reply."""
+    import httpx
+
     if isinstance(error, httpx.TimeoutException) and not isinstance(error, httpx.ConnectTimeout):
         return TimedOut("no reply came in time")
     return Unavailable(f"the service cannot be reached: {error or error.__class__.__name__}")
 
 
-def _object(response: httpx.Response) -> dict[str, Any]:
+def _object(response: Reply) -> dict[str, Any]:
     try:
         body = json.loads(response.content)
     except ValueError:

@@ -6,13 +6,15 @@ from datetime import datetime
 from enum import Enum
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
 from urllib.parse import quote
 from uuid import UUID
 
-import httpx
-from pydantic import BaseModel, TypeAdapter
-from pydantic_core import from_json, to_json
+from loci.errors import Reply
+
+if TYPE_CHECKING:
+    import httpx
+    from pydantic import TypeAdapter
 
 T = TypeVar("T")
 API = "/api/v1"
@@ -49,7 +51,7 @@ class Request(Generic[T]):
 
     method: str
     route: str
-    read: Callable[[httpx.Response], T]
+    read: Callable[[Reply], T]
     parts: Mapping[str, Any] = field(default_factory=dict)
     query: Mapping[str, Any] = field(default_factory=dict)
     content: bytes | Path | Iterable[bytes] | None = None
@@ -64,9 +66,16 @@ class Request(Generic[T]):
         return self.route.format_map({name: _segment(str(part)) for name, part in self.parts.items()})
 
     @property
-    def params(self) -> httpx.QueryParams:
-        """The query: lists as repeated parameters, nothing for None."""
-        return httpx.QueryParams([(name, _word(item)) for name, value in self.query.items() for item in _each(value)])
+    def pairs(self) -> list[tuple[str, str]]:
+        """The parameters of the query: lists as repeated ones, nothing for None."""
+        return [(name, _word(item)) for name, value in self.query.items() for item in _each(value)]
+
+    @property
+    def params(self) -> "httpx.QueryParams":
+        """The query, for httpx."""
+        import httpx
+
+        return httpx.QueryParams(tuple(self.pairs))
 
     @property
     def readable(self) -> bool:
@@ -111,18 +120,21 @@ def _sent(method: str, shape: type[T], route: str, parts: Json | None, body: Jso
 
 def json_of(value: object) -> bytes:
     """JSON as the service reads it: models without what they do not state, times in RFC 3339."""
+    from pydantic_core import to_json
+
     return to_json(_plain(value))
 
 
-def reading(shape: type[T]) -> Callable[[httpx.Response], T]:
+def reading(shape: type[T]) -> Callable[[Reply], T]:
     """How a reply of this shape is read."""
     return lambda response: _adapter(shape).validate_json(response.content)
 
 
-def reading_page(shape: type[T]) -> Callable[[httpx.Response], Page[T]]:
+def reading_page(shape: type[T]) -> Callable[[Reply], Page[T]]:
     """How a page of a list is read."""
+    from pydantic_core import from_json
 
-    def read(response: httpx.Response) -> Page[T]:
+    def read(response: Reply) -> Page[T]:
         body = from_json(response.content)
         items = [_adapter(shape).validate_python(item) for item in body["items"]]
         return Page(items=items, next_cursor=body["next_cursor"])
@@ -130,16 +142,18 @@ def reading_page(shape: type[T]) -> Callable[[httpx.Response], Page[T]]:
     return read
 
 
-def nothing(_: httpx.Response) -> None:
+def nothing(_: Reply) -> None:
     """Read a reply without a body."""
 
 
-def _adapter(shape: type[T]) -> TypeAdapter[T]:
+def _adapter(shape: type[T]) -> "TypeAdapter[T]":
     return cast("TypeAdapter[T]", _made(cast("Hashable", shape)))
 
 
 @lru_cache(maxsize=256)
-def _made(shape: Any) -> TypeAdapter[Any]:
+def _made(shape: Any) -> "TypeAdapter[Any]":
+    from pydantic import TypeAdapter
+
     return TypeAdapter(shape)
 
 
@@ -148,6 +162,8 @@ def _segment(text: str) -> str:
 
 
 def _plain(value: Any) -> Any:
+    from pydantic import BaseModel
+
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json", exclude_unset=True)
     if isinstance(value, Mapping):
@@ -164,6 +180,8 @@ def _each(value: Any) -> list[Any]:
 
 
 def _word(value: Any) -> str:
-    if isinstance(value, (bool, Mapping)):
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Mapping):
         return json_of(value).decode()
     return value.isoformat() if isinstance(value, datetime) else str(value)

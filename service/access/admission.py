@@ -17,6 +17,7 @@ from db.errors import LociError, RateLimited, Unauthorized, translate
 from service.access.key_usage import OUTCOMES, KeyUsageCounts, address_of
 from service.access.limits import Admission, Limiter, WrongKeyLimiter
 from service.http import session_cookie
+from service.http.authority import OWNER
 from service.http.caller import KEY_NEEDED, MAKE_KEY, NO_BEARER, NOT_VALID, SEND_KEY, key_hash_of
 from service.http.hosts import Hosts
 from service.http.middleware import API, App, Receive, Scope, Send, send_problem
@@ -71,7 +72,8 @@ class Gate:
             refusal = session_cookie.foreign_use(scope)
             scope["state"]["session"] = session
             key_hash = None if _ends_session(scope) else session
-        if self._keys_required and refusal is None and key_hash is None and _is_guarded(scope):  # before the body is read
+        keyless = refusal is None and key_hash is None and not scope.get(OWNER)
+        if self._keys_required and keyless and _is_guarded(scope):  # before the body is read
             refusal = _no_key(sent.get(b"authorization"))
         if refusal is not None:
             await send_problem(send, refusal, scope)

@@ -1,41 +1,119 @@
 """The command line `loci`: commands on nouns (`loci memory list`), and verbs for what is done most.
 
-Commands import what they need when they run, so that `loci --help` and those that ask a service stay quick.
+A command is loaded when it is called, and imports what it needs when it runs, so that those that ask a service stay quick.
 """
 
 import signal
 import sys
-from typing import Annotated
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import Annotated, Any, NamedTuple
 
 import typer
+from typer.main import get_command, get_group_from_info
+from typer.models import TyperInfo
 
-from service.access.commands import analysts, grants, invitations, keys
-from service.cli.database import config, doctor, migrate, psql
-from service.cli.demo import demo
-from service.cli.mcp import mcp
+from service.cli.loading import loading
 from service.cli.output import echo
-from service.cli.serve import serve, worker
-from service.cli.shell import App, quiet_libraries, set_json
-from service.connect.commands import connect, hook
-from service.dreams.commands import dream, prompts
-from service.graph.commands import edge_types, edges, entities, traverse
-from service.jobs.commands import app as jobs
-from service.memories.commands import add
-from service.memories.commands import app as memories
-from service.models.commands import calls
-from service.models.commands.reembed import reembed
-from service.namespaces.commands import app as namespaces
-from service.namespaces.commands import verify
-from service.operations.commands import log
-from service.operations.commands.watch import watch
-from service.recall.commands import recall, tune
-from service.retain.commands import reflect, retain
-from service.sessions.commands import app as sessions
-from service.sessions.commands import show_context
-from service.transfer.commands.export import export_
-from service.transfer.commands.import_ import import_
+from service.cli.shell import App, Commands, quiet_libraries, set_json
+
+
+class Source(NamedTuple):
+    """Where a command is defined, or a noun with its commands, and how it is registered."""
+
+    place: str
+    options: dict[str, Any] = {}  # noqa: RUF012 (nobody changes it)
+
+
+SILENT = {"json": False}  # it runs, and prints no data of its own
+FOR_PSQL = {**SILENT, "context_settings": {"allow_extra_args": True, "ignore_unknown_options": True}}
+COMMANDS: dict[str, Source] = {
+    "remember": Source("service.memories.commands:add"),
+    "recall": Source("service.recall.commands:recall"),
+    "tune": Source("service.recall.commands:tune"),
+    "context": Source("service.sessions.commands:show_context"),
+    "retain": Source("service.retain.commands:retain"),
+    "reflect": Source("service.retain.commands:reflect"),
+    "traverse": Source("service.graph.commands:traverse"),
+    "dream": Source("service.dreams.commands:dream"),
+    "watch": Source("service.operations.commands.watch:watch"),
+    "import": Source("service.transfer.commands.import_:import_"),
+    "export": Source("service.transfer.commands.export:export_"),
+    "memory": Source("service.memories.commands:app"),
+    "entity": Source("service.graph.commands:entities"),
+    "edge": Source("service.graph.commands:edges"),
+    "edge-type": Source("service.graph.commands:edge_types"),
+    "session": Source("service.sessions.commands:app"),
+    "operation": Source("service.operations.commands.log:app"),
+    "job": Source("service.jobs.commands:app"),
+    "model": Source("service.models.commands.calls:app"),
+    "prompt": Source("service.dreams.commands:prompts"),
+    "namespace": Source("service.namespaces.commands:app"),
+    "key": Source("service.access.commands.keys:app"),
+    "grant": Source("service.access.commands.grants:app"),
+    "invitation": Source("service.access.commands.invitations:app"),
+    "analyst": Source("service.access.commands.analysts:app"),
+    "serve": Source("service.cli.serve:serve", SILENT),
+    "worker": Source("service.cli.serve:worker", SILENT),
+    "mcp": Source("service.cli.mcp:mcp", SILENT),
+    "connect": Source("service.connect.commands:connect"),
+    "hook": Source("service.connect.commands:hook", SILENT),
+    "demo": Source("service.cli.demo:demo"),
+    "config": Source("service.cli.database:config"),
+    "doctor": Source("service.cli.database:doctor"),
+    "migrate": Source("service.cli.database:migrate"),
+    "psql": Source("service.cli.database:psql", FOR_PSQL),
+    "reembed": Source("service.models.commands.reembed:reembed"),
+    "verify": Source("service.namespaces.commands:verify"),
+}
+
+
+class Loaded(Mapping[str, Any]):
+    """The commands by name, each loaded when it is first asked for."""
+
+    def __init__(self) -> None:
+        self._loaded: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._loaded:
+            with loading():
+                self._loaded[name] = _load(name, COMMANDS[name])
+        return self._loaded[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+
+class Program(Commands):
+    """All commands. To load all of them takes longer than most of them run."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.commands: Any = Loaded()
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 (of the interface)
+        """The names of all."""
+        return [*COMMANDS]
+
+
+def _load(name: str, source: Source) -> Any:
+    """A command as it is registered."""
+    module, _, attribute = source.place.partition(":")
+    found = getattr(import_module(module), attribute)
+    if isinstance(found, typer.Typer):
+        return get_group_from_info(
+            TyperInfo(found, name=name), pretty_exceptions_short=False, suggest_commands=True, rich_markup_mode=None
+        )
+    alone = App(add_completion=False, rich_markup_mode=None)
+    alone.command(name, **source.options)(found)
+    return get_command(alone)
+
 
 app = App(
+    cls=Program,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -59,50 +137,12 @@ def options(
 ) -> None:
     """Memory and knowledge graph for AI agents, inside Postgres.
 
-    With LOCI_URL, and LOCI_KEY where it asks for keys, commands ask a service that runs. Without it they open the database
-    themselves: that of DATABASE_URL, else the embedded PostgreSQL in the folder .loci (LOCI_DATA_DIR). `loci config` says which.
+    With LOCI_URL, and LOCI_KEY where it asks for keys, commands ask that service. Without it they ask the one that runs on the
+    database which is configured here, and open that where none runs: that of DATABASE_URL, else the embedded PostgreSQL in the
+    folder .loci (LOCI_DATA_DIR). `loci config` says which.
     """
     quiet_libraries()
     set_json(as_json)
-
-
-app.command("remember")(add)
-app.command()(recall)
-app.command()(tune)
-app.command("context")(show_context)
-app.command()(retain)
-app.command()(reflect)
-app.command()(traverse)
-app.command()(dream)
-app.command()(watch)
-app.command("import")(import_)
-app.command("export")(export_)
-app.add_typer(memories, name="memory")
-app.add_typer(entities, name="entity")
-app.add_typer(edges, name="edge")
-app.add_typer(edge_types, name="edge-type")
-app.add_typer(sessions, name="session")
-app.add_typer(log.app, name="operation")
-app.add_typer(jobs, name="job")
-app.add_typer(calls.app, name="model")
-app.add_typer(prompts, name="prompt")
-app.add_typer(namespaces, name="namespace")
-app.add_typer(keys.app, name="key")
-app.add_typer(grants.app, name="grant")
-app.add_typer(invitations.app, name="invitation")
-app.add_typer(analysts.app, name="analyst")
-app.command(json=False)(serve)
-app.command(json=False)(worker)
-app.command(json=False)(mcp)
-app.command()(connect)
-app.command(json=False)(hook)
-app.command()(demo)
-app.command()(config)
-app.command()(doctor)
-app.command()(migrate)
-app.command(json=False, context_settings={"allow_extra_args": True, "ignore_unknown_options": True})(psql)
-app.command()(reembed)
-app.command()(verify)
 
 
 def main() -> None:

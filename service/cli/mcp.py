@@ -18,12 +18,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from service.cli.loading import loading
+from service.cli.owner_socket import answers, find_service, folder_of
+from service.cli.relay import relay
 from service.cli.session import embedded_folder, reach
 from service.cli.shell import Failure, explain
-from service.cli.target import base_url, secure, stated
+from service.cli.target import base_url, secure, service_folder, stated
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     import httpx
 
@@ -68,9 +70,13 @@ def mcp(
 ) -> None:
     """Serve MCP on stdin and stdout, for programs that start it.
 
-    Such as Claude. Without --url it opens the database that is configured, or asks the service of this machine where there is none.
-    Without --key it acts as the operator.
+    Such as Claude. Without --url it asks the service that runs on the database that is configured; where none does it opens that
+    database, or asks the service of this machine where there is no database. Without --key it acts as the operator.
     """
+    sent = headers_of(namespace=namespace, space=space, user=user, key=key)
+    if route := _relayed(url, profile, sent):
+        relay(lambda: find_service(service_folder()), route, sent)
+        return
     with loading():
         from service.cli.serve import set_up
         from service.mcp.profiles.known import PROFILES
@@ -82,6 +88,33 @@ def mcp(
     asyncio.run(_speak(backend, headers, finish, PROFILES[profile], settings.max_chars))
 
 
+def headers_of(
+    *, namespace: str | None = None, space: str | None = None, user: str | None = None, key: str | None = None
+) -> dict[str, str]:
+    """The headers that say for whom. What is not given is what the environment or the file .env states."""
+    key = key or stated("LOCI_KEY")
+    sent = {
+        "x-namespace": namespace or stated("LOCI_NAMESPACE"),
+        "x-space": space or stated("LOCI_SPACE"),
+        "x-user": user or stated("LOCI_USER"),
+        "authorization": f"Bearer {key}" if key else None,
+    }
+    return {name: value for name, value in sent.items() if value}
+
+
+def _relayed(url: str | None, profile: Profiles, headers: "Mapping[str, str]") -> str | None:
+    """Where a service that runs here answers this profile, if it takes these headers.
+
+    It keeps no connection that could be told of changes, so a profile whose resource changes is served by this process.
+    """
+    if url or stated("LOCI_URL") or profile is Profiles.REFERENCE_MEMORY:
+        return None
+    path = find_service(service_folder())
+    if path is None or not answers(path, f"{API}/agents/me", headers):
+        return None
+    return "/mcp" if profile is Profiles.LOCI else f"/mcp/{profile}"
+
+
 def prepare(
     settings: "Settings",
     *,
@@ -91,16 +124,9 @@ def prepare(
     key: str | None = None,
     url: str | None = None,
 ) -> "tuple[Backend, dict[str, str]]":
-    """Whom the tools ask, and the headers that say for whom. What is not given is what the environment or the file .env states."""
-    key = key or stated("LOCI_KEY")
-    sent = {
-        "x-namespace": namespace or stated("LOCI_NAMESPACE"),
-        "x-space": space or stated("LOCI_SPACE"),
-        "x-user": user or stated("LOCI_USER"),
-        "authorization": f"Bearer {key}" if key else None,
-    }
-    backend = Backend(settings, url or stated("LOCI_URL"), keyed=bool(key))
-    return backend, {name: value for name, value in sent.items() if value}
+    """Whom the tools ask, and the headers that say for whom."""
+    headers = headers_of(namespace=namespace, space=space, user=user, key=key)
+    return Backend(settings, url or stated("LOCI_URL"), keyed="authorization" in headers), headers
 
 
 async def _speak(
@@ -185,7 +211,7 @@ class Backend:
         )
 
     async def _place(self) -> str | None:
-        """The address of the service to ask; None: the database is opened here. Raises Failure where there is neither."""
+        """The address of the service to ask; None: one that runs here, or the database. Raises Failure where there is none."""
         if self._is_stated():
             return self._url
         if missing := await self.missing():
@@ -208,7 +234,7 @@ class Backend:
 
         try:
             url = await self._place()
-            async with _remote(url) if url else _own(self._settings, self._ended) as client:
+            async with _remote(url) if url else _here(self._settings, self._ended) as client:
                 opened.set_result(client)
                 await self._ended.wait()
         except Exception as error:
@@ -249,6 +275,24 @@ async def _remote(url: str) -> "AsyncIterator[httpx.AsyncClient]":
     agent = {"User-Agent": MCP_AGENT}
     where, timeout = base_url(url), httpx.Timeout(300, connect=5)
     async with httpx.AsyncClient(base_url=f"{where}{API}/", headers=agent, timeout=timeout, verify=secure(where)) as client:
+        yield client
+
+
+@asynccontextmanager
+async def _here(settings: "Settings", ended: "asyncio.Event") -> "AsyncIterator[httpx.AsyncClient]":
+    """The service that runs on the database which is configured, else an application of this process."""
+    import httpx
+
+    path = find_service(folder_of(settings.data_dir, settings.database_url))
+    if path is None:
+        async with _own(settings, ended) as client:
+            yield client
+        return
+    from service.http.caller import MCP_AGENT
+
+    transport, timeout = httpx.AsyncHTTPTransport(uds=str(path)), httpx.Timeout(300, connect=5)
+    agent = {"User-Agent": MCP_AGENT}
+    async with httpx.AsyncClient(transport=transport, base_url=f"http://localhost{API}/", headers=agent, timeout=timeout) as client:
         yield client
 
 

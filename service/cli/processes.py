@@ -13,7 +13,7 @@ import socket
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping
+from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -61,10 +61,10 @@ class Child:
 
 
 class Group:
-    """So many processes over one listening socket."""
+    """So many processes over the same listening sockets."""
 
-    def __init__(self, count: int, listener: socket.socket, environment: Mapping[str, str]) -> None:
-        self._listener = listener
+    def __init__(self, count: int, listeners: Sequence[socket.socket], environment: Mapping[str, str]) -> None:
+        self._listeners = listeners
         self._environment = {**os.environ, **environment}
         self._children: list[Child | None] = [None] * count
         self._ending = asyncio.Event()
@@ -115,9 +115,9 @@ class Group:
         ours, theirs = socket.socketpair()
         with theirs:
             ours.setblocking(False)
-            handed = (self._listener.fileno(), theirs.fileno())
+            handed = [theirs.fileno(), *(listener.fileno() for listener in self._listeners)]
             process = await asyncio.create_subprocess_exec(
-                sys.executable, "-m", "service.cli", "serve", "--inherit", "{},{}".format(*handed),
+                sys.executable, "-m", "service.cli", "serve", "--inherit", ",".join(map(str, handed)),
                 pass_fds=handed, env=self._environment, stdin=asyncio.subprocess.DEVNULL,
             )  # fmt: skip
         return Child(process, ours, time.monotonic())

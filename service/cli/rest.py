@@ -2,28 +2,26 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from json import loads
 from pathlib import Path
 from time import sleep
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 import orjson
-from pydantic_core import from_json
 
 from loci.attempts import Attempts, Options
-from loci.errors import Conflict, LociError, NotFound, error_of, error_without_reply
+from loci.errors import Conflict, LociError, NotFound, Reply
 from loci.requests import API, Request
+from service.cli.output import echo
+from service.cli.owner_socket import find_service
 from service.cli.shell import Failure
-from service.cli.target import base_url, secure, target
+from service.cli.target import base_url, secure, service_folder, target
+from service.cli.wires import AGENT, HttpxWire, OwnerWire, Wire
 
-if TYPE_CHECKING:
-    import httpx
-
-AGENT = "loci-cli"  # by which the operations log knows commands
-CONNECT = 5.0  # seconds; what a command asks for may take as long as it takes
 LARGEST_PAGE = 1000
 BLOCK = 1024 * 1024
 LOOK_EVERY = 0.2  # seconds between looks at a job that is waited for
-STREAM = 45.0  # seconds without a word on a stream, which has heartbeats
+OPENED = "no service runs here, so this command opens the database itself:"
 Json = Any
 Parts = Mapping[str, Any]
 
@@ -31,10 +29,9 @@ Parts = Mapping[str, Any]
 class Rest:
     """The calls that commands make, in one namespace."""
 
-    def __init__(self, http: "httpx.Client", options: Options, where: str) -> None:
-        self._http = http
+    def __init__(self, wire: Wire, options: Options) -> None:
+        self._wire = wire
         self._options = options
-        self._where = where
 
     def get(self, route: str, parts: Parts | None = None, /, **query: Any) -> Json:
         """Read something."""
@@ -118,19 +115,10 @@ class Rest:
 
     @contextmanager
     def _streamed(self, route: str, parts: Parts | None, query: Parts, extra: Mapping[str, str]) -> Iterator[Iterator[bytes]]:
-        import httpx
-
         asked: Request[None] = Request(method="GET", route=API + route, parts=parts or {}, query=query, read=lambda _: None)
         headers = [*self._options.headers(asked), *((name.encode(), value.encode()) for name, value in extra.items())]
-        timeout = httpx.Timeout(STREAM, connect=CONNECT)
-        try:
-            with self._http.stream("GET", asked.path, params=asked.params, headers=headers, timeout=timeout) as response:
-                if not response.is_success:
-                    response.read()
-                    raise error_of(response)
-                yield response.iter_bytes()
-        except httpx.TransportError as error:
-            raise error_without_reply(error) from error
+        with self._wire.stream(asked, headers) as blocks:
+            yield blocks
 
     def _send(self, method: str, route: str, parts: Parts | None, query: Parts, body: Json = None, *, once: bool = False) -> Json:
         content = None if body is None else orjson.dumps(body, default=_plain)
@@ -140,60 +128,72 @@ class Rest:
         return self._sent(request)
 
     def _sent(self, request: Request[Json]) -> Json:
-        import httpx
-
         attempts, headers = Attempts(self._options, request), self._options.headers(request)
         while True:
-            content: Any = request.content
-            http = self._http.build_request(
-                request.method, request.path, params=request.params, content=content, headers=headers, timeout=attempts.timeout()
-            )
-            try:
-                response = self._http.send(http)
-            except httpx.TransportError as error:
-                pause: float | None = attempts.after_error(error)
-            else:
-                pause = attempts.after_reply(response)
-                if pause is None:
-                    return request.read(response)
+            reply = self._wire.send(request, headers, attempts)
+            pause = reply if isinstance(reply, float) else attempts.after_reply(reply)
+            if pause is None and not isinstance(reply, float):
+                return request.read(reply)
             sleep(pause or 0)
 
 
 @contextmanager
 def service(namespace: str | None = None, *, worker: bool = False) -> Iterator[Rest]:
-    """The service, in a namespace: that of LOCI_URL, else one in this process over the database that is configured here.
+    """The service, in a namespace: that of LOCI_URL, else one that left its socket in the data folder, else one in this process.
 
-    `worker`: the one in this process does background work, too.
+    The one in this process works on the database that is configured here; `worker`: it does background work, too.
     """
-    import httpx
-
     asked = target()
     options = Options(key=asked.key, namespace=namespace or asked.namespace, timeout=None, retries=2)
-    headers = {"User-Agent": AGENT}
-    try:
-        if asked.url:
-            where = base_url(asked.url)
-            if not where.lower().startswith(("http://", "https://")):
-                raise Failure(
-                    f"LOCI_URL is no address of a service: {where!r}",
-                    "It begins with http:// or https://, such as http://127.0.0.1:8420.",
-                )
-            with httpx.Client(base_url=where, headers=headers, verify=secure(where)) as http:
-                yield Rest(http, options, where)
-            return
-        from service.cli.local import application
+    if asked.url:
+        with _remote(asked.url) as wire:
+            yield Rest(wire, options)
+    elif path := find_service(service_folder()):
+        yield Rest(OwnerWire(path), options)
+    else:
+        with _own(worker=worker) as wire:
+            yield Rest(wire, options)
 
-        with (
-            application(worker=worker) as transport,
-            httpx.Client(base_url="http://localhost", headers=headers, transport=transport) as http,
-        ):
-            yield Rest(http, options, "here")
+
+@contextmanager
+def _remote(url: str) -> Iterator[Wire]:
+    """The way to the service at LOCI_URL."""
+    import httpx
+
+    where = base_url(url)
+    if not where.lower().startswith(("http://", "https://")):
+        raise Failure(
+            f"LOCI_URL is no address of a service: {where!r}",
+            "It begins with http:// or https://, such as http://127.0.0.1:8420.",
+        )
+    try:
+        with httpx.Client(base_url=where, headers={"User-Agent": AGENT}, verify=secure(where)) as http:
+            yield HttpxWire(http)
     except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
         raise Failure(f"LOCI_URL is no address: {error}", "It looks like http://127.0.0.1:8420.") from None
 
 
-def _json(response: "httpx.Response") -> Json:
-    return from_json(response.content) if response.content else None  # orjson makes floats of long integers
+@contextmanager
+def _own(*, worker: bool) -> Iterator[Wire]:
+    """The way to a service in this process, which is said where the database is one of a folder that a service could serve."""
+    import httpx
+
+    from service.cli.local import application
+    from service.cli.session import embedded_folder
+    from service.settings import get_settings
+
+    settings = get_settings()
+    if not settings.database_url and (folder := embedded_folder(settings)) is not None:
+        echo(f"{OPENED} {folder}", err=True)
+    with (
+        application(worker=worker) as transport,
+        httpx.Client(base_url="http://localhost", headers={"User-Agent": AGENT}, transport=transport) as http,
+    ):
+        yield HttpxWire(http)
+
+
+def _json(reply: Reply) -> Json:
+    return loads(reply.content) if reply.content else None  # orjson makes floats of long integers
 
 
 def _plain(value: Any) -> Any:

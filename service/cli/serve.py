@@ -16,6 +16,7 @@ import typer
 
 from service.cli.loading import loading
 from service.cli.output import echo
+from service.cli.owner_socket import OwnerSocket, leave_socket
 from service.cli.session import Session, bring_up, check_revision, command_origin, open_pool, reach, start_embedded
 from service.cli.shell import Failure
 
@@ -85,27 +86,39 @@ def _serve_own(settings: "Settings", *, demo: bool) -> None:
     with bind(settings.host, settings.port) as listener:
         settings = settings.model_copy(update={"port": listener.getsockname()[1]})
         url, server = _open(settings)
+        owners = leave_socket(settings.data_dir, settings.database_url, settings.port)
         try:
             if settings.workers > 1:
-                asyncio.run(_serve_many(settings, url, server, listener, demo=demo))
+                asyncio.run(_serve_many(settings, url, server, listener, owners, demo=demo))
             else:
-                _run(settings, url, server, listener, demo=demo)
+                _run(settings, url, server, listener, owners, demo=demo)
         finally:
+            if owners is not None:
+                owners.close()
             if server is not None:
                 server.stop()
 
 
 def _serve_inherited(settings: "Settings", inherit: str) -> None:
-    """Serve on a socket that another process listens on, which has opened the database too."""
-    listening, talking = (socket.socket(fileno=int(number)) for number in inherit.split(","))
-    with listening, talking:
-        talking.setblocking(False)
-        assert settings.database_url is not None  # noqa: S101 (it is handed down)
-        _run(settings, settings.database_url, None, listening, channel=talking)
+    """Serve on sockets that another process listens on, which has opened the database too."""
+    talking, *listening = (socket.socket(fileno=int(number)) for number in inherit.split(","))
+    talking.setblocking(False)
+    assert settings.database_url is not None  # noqa: S101 (it is handed down)
+    try:
+        _run_on(settings, settings.database_url, None, listening, channel=talking)
+    finally:
+        for each in (talking, *listening):
+            each.close()
 
 
 async def _serve_many(
-    settings: "Settings", url: str, server: "EmbeddedServer | None", listener: socket.socket, *, demo: bool
+    settings: "Settings",
+    url: str,
+    server: "EmbeddedServer | None",
+    listener: socket.socket,
+    owners: OwnerSocket | None,
+    *,
+    demo: bool,
 ) -> None:
     """Check once, load the demo, and keep the processes running until told to end."""
     with loading():
@@ -130,8 +143,11 @@ async def _serve_many(
             "LOCI_WORKERS": "1",
             FOLDER: folder,
         }
-        group = Group(settings.workers, listener, handed_down)
+        sockets = [listener] if owners is None else [listener, owners.listener]
+        group = Group(settings.workers, sockets, handed_down)
         async with group.running():
+            if owners is not None:
+                owners.show()
             announce(settings, demo=demo)
             await group.ended()
     await background.close()
@@ -172,11 +188,33 @@ def _run(
     url: str,
     server: "EmbeddedServer | None",
     listener: socket.socket,
+    owners: OwnerSocket | None,
+    *,
+    demo: bool,
+) -> None:
+    """Serve in this process."""
+    sockets = [listener] if owners is None else [listener, owners.listener]
+
+    def begin() -> None:
+        listener.listen(BACKLOG)  # whoever reads that it listens may connect at once
+        if owners is not None:
+            owners.show()
+        announce(settings, demo=demo)
+
+    _run_on(settings, url, server, sockets, begin, demo=demo)
+
+
+def _run_on(
+    settings: "Settings",
+    url: str,
+    server: "EmbeddedServer | None",
+    sockets: list[socket.socket],
+    begin: "Callable[[], None]" = lambda: None,
     *,
     demo: bool = False,
     channel: socket.socket | None = None,
 ) -> None:
-    """Serve in this process."""
+    """Serve on sockets in this process: TCP first, then the owner's if there is one; `begin` is called when it is ready to."""
     with loading():
         import uvicorn
 
@@ -189,7 +227,7 @@ def _run(
     app = create_app(settings, url, server)
     config = uvicorn.Config(
         app,
-        http=limited_protocol(settings.limits, settings.trusted_proxies or ()),
+        http=limited_protocol(settings.limits, settings.trusted_proxies or (), {each.getsockname() for each in sockets[1:]}),
         forwarded_allow_ips=settings.trusted_proxies,
         lifespan="off",  # entered below, so that a refusal is one line and not a traceback
         access_log=False,
@@ -201,10 +239,10 @@ def _run(
     )
     serving = GracefulServer(config, app.state.loci.feed.close, channel)
     with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
-        runner.run(_serve(app, serving, listener, demo=demo, quiet=channel is not None))
+        runner.run(_serve(app, serving, sockets, begin, demo=demo))
 
 
-async def _serve(app: "FastAPI", server: Any, listener: socket.socket, *, demo: bool, quiet: bool) -> None:
+async def _serve(app: "FastAPI", server: Any, sockets: list[socket.socket], begin: "Callable[[], None]", *, demo: bool) -> None:
     from service.cli.demo import load_demo
 
     state = app.state.loci
@@ -214,10 +252,8 @@ async def _serve(app: "FastAPI", server: Any, listener: socket.socket, *, demo: 
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: None)  # uvicorn takes them over, and sends them again when it has stopped
         keep_for_good()
-        listener.listen(BACKLOG)  # whoever reads that it listens may connect at once
-        if not quiet:
-            announce(state.settings, demo=demo)
-        await server.serve(sockets=[listener])
+        begin()
+        await server.serve(sockets=sockets)
 
 
 def keep_for_good() -> None:

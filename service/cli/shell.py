@@ -79,7 +79,7 @@ class App(typer.Typer):
     """A noun with its commands, or all of them. Each command has --json, but for those that print no data of their own."""
 
     def __init__(self, help: str | None = None, **options: Any) -> None:
-        super().__init__(cls=Commands, no_args_is_help=True, help=help, **options)
+        super().__init__(**{"cls": Commands, "no_args_is_help": True, "help": help, **options})
 
     def command(self, name: str | None = None, *, json: bool = True, **options: Any) -> Callable[[Command], Command]:
         """Register a command."""

@@ -1,14 +1,17 @@
-"""Whom commands speak to: the service at LOCI_URL, with LOCI_KEY, or the database that is configured here."""
+"""Whom commands speak to: the service at LOCI_URL, with LOCI_KEY, one that runs here, or the database that is configured."""
 
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from service.cli.owner_socket import folder_of
+
 API = "/api/v1"
+DATA_FOLDER = ".loci"  # where LOCI_DATA_DIR says nothing
 FILE = ".env"  # in the working directory, as for the settings of the service
 NAMES = {
-    "LOCI_URL": "Address of the service that commands ask; none: they open the database themselves",
+    "LOCI_URL": "Address of the service that commands ask; none: the one that runs on the database here, else they open that",
     "LOCI_KEY": "API key that commands act with; none: the operator, where the service asks for no key",
     "LOCI_NAMESPACE": "Namespace that commands act in; none: that of the key, else default",
     "LOCI_SPACE": "Own space in working memory",
@@ -30,10 +33,18 @@ def target() -> Target:
     return Target(*(stated(name) for name in ("LOCI_URL", "LOCI_KEY", "LOCI_NAMESPACE")))
 
 
+def service_folder() -> Path:
+    """Where services on the database that is configured here leave their sockets."""
+    return folder_of(Path(stated("LOCI_DATA_DIR") or DATA_FOLDER), stated("LOCI_DATABASE_URL", "DATABASE_URL"))
+
+
 def stated(*names: str) -> str | None:
-    """The first of these variables that has a value, in the environment or in the file. Raises BadParameter: it is not UTF-8."""
-    filed = from_file()
-    name, value = next(((name, value) for name in names if (value := os.environ.get(name, filed.get(name)))), ("", None))
+    """The first of these variables that is set, in the environment or else in the file; None where it is empty.
+
+    Raises BadParameter: it is not UTF-8.
+    """
+    places = ((name, place) for place in (os.environ, from_file()) for name in names if name in place)
+    name, value = next(((name, place[name] or None) for name, place in places), ("", None))
     if value is not None and (shown := as_bytes_shown(value)) is not None:
         from typer import BadParameter
 

@@ -8,6 +8,7 @@ _NAME = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)(?:\.(?!-)[a-z0-9_-]{1,63}(?<!-)
 _ORIGIN = re.compile(r"(?:https?)://(?P<authority>[^/?#@\s]+)")
 _HIGHEST_PORT = 65_535
 PORTS = {"http": 80, "https": 443}
+OWNER = "loci.owner"  # of a scope: the request came over the socket that only the owner of the data can open, so it needs no key
 Address = IPv4Address | IPv6Address
 
 

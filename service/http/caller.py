@@ -16,6 +16,7 @@ from db.limits import TimeLimits
 from db.pool import OPERATOR, Origin, Pool, ServerKind, Transaction, transaction
 from db.retries import with_retries
 from db.standbys import Standby
+from service.http.authority import OWNER
 from service.http.bodies import beside_loop
 from service.http.deadlines import STREAMING, kind_of, limits_of
 from service.http.idempotency import IdempotencyKey
@@ -298,7 +299,7 @@ async def get_caller(
         key_hash = key_hash_of(authorization)
     elif (session := getattr(request.state, "session", None)) is not None:
         key_hash = session
-    elif state.settings.keys_required:
+    elif state.settings.keys_required and not request.scope.get(OWNER):
         raise Unauthorized(KEY_NEEDED, hint=MAKE_KEY)
     for name in ONCE:
         if len(request.headers.getlist(name)) > 1:  # a proxy may have set one: which of them counts must not be a guess

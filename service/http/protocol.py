@@ -13,6 +13,7 @@ from typing import Any
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from db.errors import HeadersTooLarge, LociError, TooManyAtOnce, TooSlow, Unavailable
+from service.http.authority import OWNER
 from service.http.problems import headers_of, problem_of
 from service.places import Places
 from service.settings import LimitSettings
@@ -28,6 +29,7 @@ class LimitedProtocol(HttpToolsProtocol):
     addresses = Places(LimitSettings().connections)
 
     proxies: tuple[IPv4Network | IPv6Network, ...] = ()
+    owners: frozenset[str] = frozenset()
 
     _head: int | None = 0  # bytes of a head that is not complete; None: in a body, or after it
     _tail: int | None = None  # bytes since the head of a chunk that has brought no body; the last one is followed by trailers
@@ -78,9 +80,11 @@ class LimitedProtocol(HttpToolsProtocol):
             self._timer = self.loop.call_later(self.limits.head, self._head_is_late)
 
     def on_message_begin(self) -> None:
-        """Begin to count."""
+        """Begin to count. What comes over the owner's socket is the owner's."""
         self._head = 0
         super().on_message_begin()
+        if self.owners and self.transport.get_extra_info("sockname") in self.owners:
+            self.scope[OWNER] = True  # type: ignore[literal-required]
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Take a field of the head. Those behind a chunked body (trailers) are ignored: a proxy in front may not have seen them."""
@@ -196,11 +200,13 @@ def document(error: LociError) -> bytes:
     return "\r\n".join(lines).encode() + b"\r\n\r\n" + body
 
 
-def limited_protocol(limits: LimitSettings, proxies: Iterable[str] = ()) -> type[LimitedProtocol]:
+def limited_protocol(limits: LimitSettings, proxies: Iterable[str] = (), owners: Iterable[str] = ()) -> type[LimitedProtocol]:
     """The protocol of a service with these limits; its connections are counted together.
 
-    A proxy, by its address or network, brings the connections of many: it has none but the number of all.
+    A proxy, by its address or network, brings the connections of many: it has none but the number of all. `owners` are paths of
+    sockets that only the owner of the data can open.
     """
     networks = tuple(map(ip_network, proxies))
     made: dict[str, Any] = {"limits": limits, "addresses": Places(limits.connections), "proxies": networks}
+    made["owners"] = frozenset(owners)
     return type("LimitedProtocol", (LimitedProtocol,), made)

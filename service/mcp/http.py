@@ -8,6 +8,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from secrets import token_urlsafe
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -16,6 +17,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Route
 
 from db.errors import TooLarge
+from service.http.authority import OWNER
 from service.http.bodies import beside_loop, check_parts, is_small
 from service.http.caller import get_caller
 from service.observability.logs import current_log_context
@@ -32,6 +34,7 @@ PATH = "/mcp"
 OTHERS = ("small", "reference-memory", "claude-memory")  # profiles, each at a path of its own below /mcp
 LARGEST_CALL = 2 * 1024 * 1024  # bytes; the SDK reads a body at once, on the event loop
 BASE = "http://loci/api/v1/"
+OWNERS = f"Owner {token_urlsafe(32)}"  # says on the way to a tool's call that it came over the owner's socket
 
 
 class Endpoint:
@@ -121,6 +124,8 @@ def marked(scope: "Scope") -> "Scope":
     """A request whose headers carry its id and trace on to the calls that tools make: those run in other tasks."""
     known = current_log_context()
     said = {**carried(), **({"x-request-id": known.request_id} if known is not None and known.request_id else {})}
+    if scope.get(OWNER) and all(name != b"authorization" for name, _ in scope["headers"]):
+        said["authorization"] = OWNERS
     names = {name.encode() for name in said}
     kept = [(name, value) for name, value in scope["headers"] if name not in names]
     return {**scope, "headers": [*kept, *((name.encode(), value.encode()) for name, value in said.items())]}
@@ -130,7 +135,8 @@ def over_mcp(app: "ASGIApp") -> "ASGIApp":
     """The application for requests that tools make: the operations log says that they came over MCP."""
 
     async def from_tool(scope: "Scope", receive: "Receive", send: "Send") -> None:
-        await app({**scope, "via": "mcp"}, receive, send)
+        headers = [header for header in scope["headers"] if header != (b"authorization", OWNERS.encode())]
+        await app({**scope, "via": "mcp", "headers": headers, OWNER: len(headers) < len(scope["headers"])}, receive, send)
 
     return from_tool
 

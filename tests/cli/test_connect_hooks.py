@@ -217,7 +217,7 @@ def leave(status):
     sys.exit(status)
 
 os._exit, sys.argv = leave, ["loci", "hook", "claude-code"]
-from service.cli.start import main
+from service.cli.__main__ import main
 main()
 """
     stop = {"hook_event_name": "Stop", "session_id": "s1", "transcript_path": str(transcript), "cwd": "/work/rocket"}

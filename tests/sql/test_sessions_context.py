@@ -196,7 +196,14 @@ def test_a_message_brings_the_edges_around_what_it_names(world: World) -> None:
 def shelve(world: World) -> None:
     for key in ("session/s/draft", "session/sx/no", "patrol/heartbeat/alerts", "patrol/heartbeat/briefing", "patrol/news/today"):
         save(world, key)
-    for key in ("subagent/t1/paper-index", "subagent/t1/paper-1", "subagent/t2/index", "subagent/t2/a/b-index", "agent/x/own", "plan"):
+    for key in (
+        "subagent/t1/paper-index",
+        "subagent/t1/paper-1",
+        "subagent/t2/index",
+        "subagent/t2/a/b-index",
+        "agent/x/own",
+        "plan",
+    ):
         save(world, key)
 
 

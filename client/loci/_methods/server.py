@@ -1,8 +1,7 @@
 """The server: whether it answers and can serve."""
 
-import httpx
-
 from loci.descriptors import C, Group, operation
+from loci.errors import Reply
 from loci.models.server import Health, Readiness
 from loci.requests import Request, reading
 
@@ -26,5 +25,5 @@ class Server(Group[C]):
         return Request(method="GET", route="/metrics", read=_text)
 
 
-def _text(response: httpx.Response) -> str:
-    return response.text
+def _text(response: Reply) -> str:
+    return response.content.decode()
