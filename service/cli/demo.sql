@@ -1,7 +1,7 @@
 -- What agents have done in the world of demo.jsonl, so that each view has something to show: aspects and a rule, a
 -- contradiction, evidence from several conversations, spells, a merge, a link, signals, logged and rated recalls, what
--- a session was shown and found again, a dream that has run and one that was given up, calls of a model, and a second
--- agent. It runs in the loader's transaction, as the operator; whoever calls says what REST would say of itself.
+-- a session was shown and found again, a dream that has run, calls of a model, and a second agent. It runs in the
+-- loader's transaction, as the operator; whoever calls says what REST would say of itself.
 select set_config('loci.operation', '', true),
        set_config('loci.origin', '{"action": "upsert_aspect", "via": "rest"}', true);
 select loci_api.upsert_aspect('default', 'RockBot', '{"name": "Deployment"}');
@@ -83,8 +83,7 @@ select loci_api.end_session('default', 'monday');
 -- A dream has run two passes: one wrote a preference, one would have removed too much. Three calls of a model: two for
 -- passes, one of which failed, and one that a request waited for.
 create temporary table demo_jobs on commit drop as
-select place, j.id from (values (1, '["memories", "preferences"]'::jsonb), (2, '["entities"]')) p(place, passes)
-cross join lateral loci_api.enqueue_job('default', 'dream', jsonb_build_object('passes', p.passes)) j;
+select j.id from loci_api.enqueue_job('default', 'dream', '{"passes": ["memories", "preferences"]}') j;
 select loci_api.record_pass('default', j.id, p.pass, p.report)
 from demo_jobs j cross join (values
     ('memories', '{"outcome": "stopped", "seen": 20, "proposed": 9,
@@ -94,30 +93,25 @@ from demo_jobs j cross join (values
         {"guard": "too_few", "action": "infer", "ids": ["7"],
          "reason": "1 of 3 occurrences that a minor preference needs"},
         {"guard": "invented", "action": "infer", "ids": ["8"],
-         "reason": "it names 1 things that no cited turn names"}]}')) p(pass, report)
-where j.place = 1;
+         "reason": "it names 1 things that no cited turn names"}]}')) p(pass, report);
 select loci_api.finish_model_call('default', c.id, m.prompt, m.completion, false, 1200, m.error, 1, 4)
 from (values (1, 'memories', 4000, 900, null), (2, 'memories', 3000, 0, 'the endpoint answered 500'),
              (3, 'retain', 800, 150, null)) m(place, purpose, prompt, completion, error)
-left join demo_jobs j on j.place = 1 and m.place < 3
+left join demo_jobs j on m.place < 3
 cross join lateral loci_api.reserve_model_call('default', j.id, m.purpose, 'demo', m.prompt, 1000, 1000, 1, 4) c;
 
--- Both jobs are over before anybody else sees them: one ended well, one was tried and given up.
+-- The job is over before anybody else sees it.
 grant select on demo_jobs to loci_worker;
 set local role loci_worker;
 set local search_path = loci_jobs;
 create temporary table demo_places on commit drop as
-select j.place, q.id from pg_temp.demo_jobs j join procrastinate_jobs q on q.args ->> 'job_id' = j.id::text;
+select q.id from pg_temp.demo_jobs j join procrastinate_jobs q on q.args ->> 'job_id' = j.id::text;
 update procrastinate_jobs q set status = 'doing' from pg_temp.demo_places p where q.id = p.id;
 grant select on demo_places to loci_app;
 reset role;
-select failures from pg_temp.demo_places p cross join lateral
-       loci_api.record_job_failure(p.id, 0, 'the endpoint does not answer: connection refused') where p.place = 2;
-select loci_api.finish_job('default', j.id, '{"passes": 2, "applied": 1}') from pg_temp.demo_jobs j where j.place = 1;
+select loci_api.finish_job('default', j.id, '{"passes": 2, "applied": 1}') from pg_temp.demo_jobs j;
 set local role loci_worker;
-select procrastinate_finish_job_v1(p.id, case p.place when 1 then 'succeeded' else 'failed' end::procrastinate_job_status,
-                                   false)
-from pg_temp.demo_places p order by p.place;
+select procrastinate_finish_job_v1(p.id, 'succeeded'::procrastinate_job_status, false) from pg_temp.demo_places p;
 reset role;
 set local search_path = default;
 

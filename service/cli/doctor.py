@@ -12,6 +12,7 @@ from db.health import Check
 from db.metrics import job_metrics
 from db.pool import Connection
 from loci.models.server import Readiness
+from service.cli.owner_socket import find_service, folder_of, port_of
 from service.cli.serve import reached_at
 from service.cli.session import connect
 from service.cli.shell import Failure, first_line
@@ -70,11 +71,17 @@ async def check_embedding(settings: EmbeddingSettings) -> Check:
 
 
 async def check_service(settings: Settings) -> Check:
-    """The service at the configured address is ready, and no background task of it has ended lately, if it runs."""
-    where = f"{reached_at(settings.host)}:{settings.port}"
+    """The service on this database is ready, and no background task of it has ended lately, if it runs.
+
+    One that left its socket in the data folder is asked there, whatever its port; else the configured address is.
+    """
+    path = find_service(folder_of(settings.data_dir, settings.database_url))
+    where = f"port {port_of(path)}" if path else f"{reached_at(settings.host)}:{settings.port}"
+    transport = httpx.AsyncHTTPTransport(uds=str(path)) if path else None
+    base = "http://localhost" if path else f"http://{where}"
     try:
-        async with httpx.AsyncClient(timeout=PATIENCE) as client:
-            found = Readiness.model_validate_json((await client.get(f"http://{where}/readyz")).content)
+        async with httpx.AsyncClient(transport=transport, timeout=PATIENCE, base_url=base) as client:
+            found = Readiness.model_validate_json((await client.get("/readyz")).content)
     except httpx.TransportError:
         return Check("service", True, f"none answers at {where}")
     except ValueError:
@@ -215,7 +222,7 @@ async def check_jobs(connection: Connection, settings: JobSettings) -> Check:
     said = [f"{found.workers} workers, {waiting:,} wait, {running:,} run"]
     wrong = []
     if dead:
-        said.append(f"{dead:,} are dead (`loci job list --state dead`)")
+        wrong.append(f"{dead:,} were given up: `loci job list --state dead` says why, `loci job retry ID` tries one again")
     if found.lost:
         wrong.append(f"{found.lost:,} are in the hands of a worker that shows no sign of life")
     if oldest and not found.workers:

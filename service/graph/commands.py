@@ -196,7 +196,9 @@ def set_type(
 def traverse(
     start: Annotated[list[str] | None, typer.Argument(metavar="START", help="Names, aliases or ids of entities.")] = None,
     text: Annotated[str | None, typer.Option("--text", help="Start from the entities that this text names, too.")] = None,
-    edge_type: Annotated[list[str] | None, typer.Option("--edge-type", "-t", help="Follow only this type; repeatable.")] = None,
+    edge_type: Annotated[
+        list[str] | None, typer.Option("--edge-type", "--type", "-t", help="Follow only this type; repeatable.")
+    ] = None,
     hops: Annotated[int | None, typer.Option("--hops", min=0, max=20, help="How far; default: the namespace's setting.")] = None,
     limit: Annotated[int, typer.Option("--limit", min=1, max=10_000, help="How many edges at most.")] = 100,
     min_confidence: Annotated[float | None, typer.Option(min=0, max=1, help="0 shows faded edges too.")] = None,

@@ -16,7 +16,7 @@ SHOWN = ("results", "constraints", "entities", "skipped", "took_ms", "waiting", 
 
 def recall(
     query: Annotated[str, typer.Argument(metavar="QUESTION", help="The question.")],
-    k: Annotated[int, typer.Option("--k", "-k", min=1, max=100, help="How many results.")] = 10,
+    k: Annotated[int, typer.Option("--k", "-k", "--limit", min=1, max=100, help="How many results.")] = 10,
     namespace: Namespace = None,
     min_relevance: Annotated[
         float | None, typer.Option("--min-relevance", min=0, max=1, help="Leave out memories less likely to answer.")
@@ -81,7 +81,7 @@ def tune(
         ),
     ] = None,
     namespace: Namespace = None,
-    k: Annotated[int, typer.Option("--k", "-k", min=1, max=100, help="How many results count.")] = 10,
+    k: Annotated[int, typer.Option("--k", "-k", "--limit", min=1, max=100, help="How many results count.")] = 10,
     fusion: Annotated[Literal["linear", "rrf"], typer.Option("--fusion", help="The fusion whose weights are measured.")] = "linear",
     apply: Annotated[bool, typer.Option("--apply", help="Make what is proposed the settings of the namespace.")] = False,
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait for the report; else `loci job show` has it later.")] = True,

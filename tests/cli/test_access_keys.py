@@ -94,6 +94,16 @@ def test_a_key_is_rotated_changed_and_its_uses_are_shown(loci: Loci, namespace: 
     assert loci("key", "uses").exit_code == 0
 
 
+@pytest.mark.parametrize("kept", [[], ["--only"]], ids=["anywhere", "kept to its namespace"])
+def test_rotating_a_key_of_another_namespace_says_of_which(loci: Loci, namespace: str, kept: list[str]) -> None:
+    made = make_key(loci, namespace, *([*kept, namespace] if kept else []))
+    rotated = loci("key", "rotate", made["id"])
+    assert rotated.exit_code == 0
+    assert rotated.stderr.startswith(f"a key of namespace {namespace}, id ")
+    again = loci("key", "rotate", rotated.stderr.split("id ")[1].split(".")[0], "-n", namespace)
+    assert again.stderr.startswith(f"writer in namespace {namespace}, id ")
+
+
 @pytest.mark.parametrize("options", [["--role", "owner"], ["--rate-limit", "0"], ["--scope", "all"]], ids=str)
 def test_a_key_that_cannot_be_is_refused(loci: Loci, namespace: str, options: list[str]) -> None:
     assert loci("key", "create", "--namespace", namespace, *options).exit_code == 2

@@ -379,6 +379,27 @@ def test_a_folder_and_an_export_go_to_a_service_and_come_back(world: World) -> N
     assert (restored["namespace"], restored["written"]["memory"]) == (copy, 1)
 
 
+# Where siblings call the same thing otherwise, each command understands the other word too.
+SAME = [("--output", "--to"), ("--k", "--limit"), ("--edge-type", "--type")]
+
+
+@pytest.mark.parametrize(("name", "other"), SAME, ids=["/".join(pair) for pair in SAME])
+def test_an_option_has_the_name_that_its_siblings_give_it_too(name: str, other: str) -> None:
+    options = [{*option.opts} for command in COMMANDS.values() for option in command.params]
+    assert [names for names in options if name in names] == [names for names in options if {name, other} <= names] != []
+
+
+@pytest.mark.parametrize("option", ["--output", "-o", "--to"])
+def test_an_export_is_written_to_the_file_that_any_name_of_the_option_names(world: World, option: str) -> None:
+    file = world.folder / f"x{option}.jsonl"
+    assert world.loci("export", option, str(file)).exit_code == 0
+    assert json.loads(file.read_bytes().splitlines()[0])["kind"]
+    refused = world.loci("export", option, str(world.folder))
+    assert (refused.exit_code, "--format markdown" in refused.stderr) == (1, True)
+    refused = world.loci("export", "--format", "markdown")
+    assert (refused.exit_code, "--output" in refused.stderr) == (1, True)
+
+
 def test_a_path_that_leads_out_of_the_folder_is_refused(tmp_path: Path) -> None:
     from service.cli.shell import Failure
     from service.transfer.commands.folder import write_folder

@@ -68,3 +68,19 @@ def test_doctor_says_how_jobs_stand(loci: Loci, asked: str) -> None:
     assert checks["jobs"]["ok"] is False
     assert "0 workers" in checks["jobs"]["detail"]
     assert "nobody works" in checks["jobs"]["detail"]
+
+
+def test_doctor_tells_of_jobs_that_were_given_up_and_how_to_try_them_again(loci: Loci, namespace: str, asked: str) -> None:
+    with psycopg.connect(loci.database.admin_url) as admin:
+        admin.execute("update loci_data.jobs set state = 'dead', finished_at = now(), error = 'no route to host' where id = %s", [asked])
+    told = loci("doctor", "--json")
+    (jobs,) = [check for check in json.loads(told.stdout) if check["name"] == "jobs"]
+    assert (told.exit_code, jobs["ok"]) == (1, False)
+    assert "1 were given up: `loci job list --state dead`" in jobs["detail"]
+    with psycopg.connect(loci.database.admin_url) as admin:
+        admin.execute("update loci_data.jobs set state = 'cancelled' where id = %s", [asked])
+
+
+def test_no_job_of_the_demo_was_given_up_or_waits(loci: Loci) -> None:
+    assert loci("demo").exit_code == 0
+    assert {row["state"] for row in json.loads(loci("job", "list", "--json").stdout)} == {"succeeded"}

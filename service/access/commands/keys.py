@@ -72,9 +72,17 @@ def _show(row: dict[str, Any], namespace: str) -> None:
     def shown() -> None:
         echo(row["key"])
         kept = "Keep it now: it cannot be shown again."
-        echo(f"{row['role'] or 'no role'} in namespace {namespace}, id {row['id']}. {kept}", err=True)
+        echo(f"{_reach(row, namespace)}, id {row['id']}. {kept}", err=True)
 
     tell({**row, "namespace": namespace}, shown)
+
+
+def _reach(row: dict[str, Any], namespace: str) -> str:
+    """What a key may do in a namespace; where its agent has no role there, the key works elsewhere."""
+    if row["role"] is not None:
+        return f"{row['role']} in namespace {namespace}"
+    where = row["default_namespace"] or ", ".join(row["namespaces"] or [])
+    return f"a key of namespace {where}" if where else "a key of another namespace"
 
 
 @app.command("list")

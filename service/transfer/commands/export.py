@@ -38,12 +38,13 @@ class Written:
 
 def export_(
     namespace: Namespace = None,
-    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Where to; - is standard output.")] = "-",
+    output: Annotated[
+        str, typer.Option("--output", "-o", "--to", metavar="PATH", help="File, or folder of Markdown; -: standard output.")
+    ] = "-",
     vectors: Annotated[
         bool, typer.Option("--vectors", help="With the vectors of the active model; without, they are made anew.")
     ] = False,
     format: Annotated[Form, typer.Option(help="jsonl, all of it; markdown, a file for each lineage as it is now.")] = Form.JSONL,
-    to: Annotated[Path | None, typer.Option("--to", metavar="DIR", help="The folder of --format markdown.")] = None,
 ) -> None:
     """Export a namespace as JSON lines, for `loci import`.
 
@@ -54,11 +55,13 @@ def export_(
     As Markdown, what is believed now is a folder that git can hold: a file that says the same is left alone, one whose lineage
     is no more is removed. `loci import` takes it back, with what was edited.
     """
-    if format is Form.MARKDOWN or to is not None:
-        if format is not Form.MARKDOWN or to is None or output != "-" or vectors:
-            raise Failure("--format markdown and --to DIR belong together, without --output and --vectors")
-        _write_folder(namespace, to)
+    if format is Form.MARKDOWN:
+        if output == "-" or vectors:
+            raise Failure("--format markdown writes a folder: name it with --output, and leave out --vectors")
+        _write_folder(namespace, Path(output))
         return
+    if output != "-" and Path(output).is_dir():
+        raise Failure(f"{output} is a folder", "Name a file, or write Markdown into it with --format markdown.")
     with service(namespace) as rest:
         written = Written(rest.name())
         with (
