@@ -76,7 +76,9 @@ def summary(rows: list[Row]) -> str:
     error, _ = calibration(stated, truth, weights)
     above = [float(np.mean(np.array(values) >= 0.5)) if values else float("nan") for values in (answers, others, [*best.values()])]
     shown = float(np.mean(np.array(answers) >= 0.3))
-    return f"{len(answers)} | {100 * shown:.0f} | {100 * above[0]:.0f} | {100 * above[1]:.0f} | {100 * above[2]:.0f} | {error:.3f} |"
+    return (
+        f"{len(answers)} | {100 * shown:.0f} | {100 * above[0]:.0f} | {100 * above[1]:.0f} | {100 * above[2]:.0f} | {error:.3f} |"
+    )
 
 
 def main() -> None:
@@ -90,7 +92,9 @@ def main() -> None:
         rows = [row for number, subject in enumerate(subjects) for row in ask(client, subject, number)]
     if options.json:
         options.json.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    print("| half | memories | answers | of these from 0.3 | from 0.5 | of others from 0.5 | of questions without an answer | error |")
+    print(
+        "| half | memories | answers | of these from 0.3 | from 0.5 | of others from 0.5 | of questions without an answer | error |"
+    )
     print("|---|---|---|---|---|---|---|---|")
     for half in ("tune", "held_out"):
         for size in (*SIZES, 0):

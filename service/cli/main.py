@@ -14,7 +14,7 @@ from typer.main import get_command, get_group_from_info
 from typer.models import TyperInfo
 
 from service.cli.loading import loading
-from service.cli.output import echo
+from service.cli.output import echo, set_utc
 from service.cli.shell import App, Commands, quiet_libraries, set_json
 
 
@@ -131,6 +131,7 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def options(
     as_json: Annotated[bool, typer.Option("--json", help="Print data as JSON, for scripts.")] = False,
+    utc: Annotated[bool, typer.Option("--utc", help="Print times in UTC, and not as this machine's clock has them.")] = False,
     version: Annotated[  # noqa: ARG001 (handled by its callback)
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
@@ -143,6 +144,7 @@ def options(
     """
     quiet_libraries()
     set_json(as_json)
+    set_utc(utc)
 
 
 def main() -> None:

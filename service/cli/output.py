@@ -4,7 +4,8 @@ import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime
+from contextvars import ContextVar
+from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING
 
 import typer
@@ -18,7 +19,9 @@ PIPED_WIDTH = 160
 GAP = 2  # between columns
 LEAST = 20  # characters of a column that is folded
 FIELDS = 2  # columns of a table of a thing's fields, which is one already
-TIMES = frozenset({"valid_from", "valid_to", "hour", "due_at"})  # columns of moments; so are those that end in _at
+TIMES = frozenset({"as_of", "at", "hour", "known_at"})  # columns of moments, and those whose names end so
+ENDINGS = ("_at", "_from", "_to", "_since", "_before", "_after")
+_UTC: ContextVar[bool] = ContextVar("utc", default=False)
 
 
 def echo(text: str = "", *, err: bool = False) -> None:
@@ -35,11 +38,14 @@ def print_json(value: object) -> None:
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, fold: str | None = None) -> None:
-    """Print rows under headings. On a terminal the column `fold` takes what room is left; elsewhere a row is a line.
+    """Print rows under headings, the first one of times with their offset. Outside a terminal a row is a line.
 
-    Where too little room is left, each row is its fields, one under the other.
+    On one, the column `fold` takes what room is left; where too little is, each row is its fields, one under the other.
     """
     cells = [[show(value, column) for column, value in zip(columns, row, strict=True)] for row in rows]
+    place = columns.index(fold) if fold is not None else None
+    columns = with_offset(columns)
+    fold = None if place is None else columns[place]
     if not sys.stdout.isatty():
         _print_lines([list(columns), *cells])
         return
@@ -86,7 +92,8 @@ def print_rows(columns: Sequence[str], rows: Iterable[Mapping[str, object]], *, 
 
 def print_fields(row: Mapping[str, object], heading: str = "field") -> None:
     """Print a thing: each of its fields with its value."""
-    print_table((heading, "value"), [(name, show(value, name)) for name, value in row.items()], fold="value")
+    shown = zip(with_offset([*row]), (show(value, name) for name, value in row.items()), strict=True)
+    print_table((heading, "value"), [*shown], fold="value")
 
 
 def flag(word: str, text: str, colour: str | None, *, err: bool = True) -> None:
@@ -109,19 +116,57 @@ def moment(text: str) -> datetime:
     return datetime.fromisoformat(text)
 
 
+def set_utc(wanted: bool) -> None:
+    """Note whether times are printed in UTC."""
+    _UTC.set(wanted)
+
+
+def clock() -> tzinfo:
+    """The clock of all times that are printed: this machine's, with the offset of this moment, or UTC."""
+    return UTC if _UTC.get() else datetime.now().astimezone().tzinfo or UTC
+
+
+def offset() -> str:
+    """How far that clock is from UTC, as +05:30; empty where it is UTC."""
+    away = datetime.now(clock()).strftime("%z")
+    return "" if away == "+0000" else f"{away[:3]}:{away[3:]}"
+
+
+def with_offset(names: Sequence[str]) -> list[str]:
+    """Names of columns or fields, the first one of times with the offset of all: where none stands, times are UTC."""
+    first = next((place for place, name in enumerate(names) if is_time(name)), None) if (away := offset()) else None
+    return [f"{name} ({away})" if place == first else name for place, name in enumerate(names)]
+
+
+def is_time(column: str) -> bool:
+    """Whether a column or a field of this name holds moments."""
+    return column in TIMES or column.endswith(ENDINGS)
+
+
+def show_time(value: object, name: str) -> object:
+    """A value as it is, but one that is a moment as the clock has it."""
+    if isinstance(value, str) and is_time(name):
+        with suppress(ValueError):
+            read = moment(value)
+            value = read if read.tzinfo else value
+    return value.astimezone(clock()).strftime("%Y-%m-%d %H:%M") if isinstance(value, datetime) else value
+
+
 def show(value: object, column: str = "") -> str:
     """A value in a cell."""
     if value is None:
         return "-"
-    if isinstance(value, str) and (column.endswith("_at") or column in TIMES):
-        with suppress(ValueError):
-            value = moment(value)
-    if isinstance(value, datetime):
-        return value.astimezone(UTC).strftime("%Y-%m-%d %H:%M")
+    value = show_time(value, column)
     if isinstance(value, float):
         return f"{value:.3f}"
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
     if isinstance(value, (dict, list)):
-        return visible(", ".join(f"{k}: {v}" for k, v in value.items()) if isinstance(value, dict) else ", ".join(map(str, value)))
+        parts = (f"{k}: {show_time(v, k)}" for k, v in value.items()) if isinstance(value, dict) else map(_part, value)
+        return visible(", ".join(parts))
     return visible(str(value))
+
+
+def _part(value: object) -> str:
+    """An item of a list in a cell."""
+    return str({name: show_time(part, name) for name, part in value.items()} if isinstance(value, dict) else value)

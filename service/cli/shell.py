@@ -12,7 +12,7 @@ from typing import Annotated, Any, TypeVar
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from service.cli.output import echo, flag, print_json, print_rows
+from service.cli.output import echo, flag, print_json, print_rows, set_utc
 from service.cli.target import as_bytes_shown, base_url, stated
 
 SHOWN = 100
@@ -93,19 +93,24 @@ class App(typer.Typer):
 
 
 def _with_json(function: Callable[..., None]) -> Callable[..., None]:
-    """A command that takes --json, too."""
+    """A command that takes --json and --utc, too."""
 
     @wraps(function)
-    def command(*arguments: Any, loci_as_json: bool, **options: Any) -> None:
+    def command(*arguments: Any, loci_as_json: bool, loci_in_utc: bool, **options: Any) -> None:
         if loci_as_json:
             set_json(True)
+        if loci_in_utc:
+            set_utc(True)
         function(*arguments, **options)
 
     known = signature(function, eval_str=True)
-    option = Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")]
-    added = Parameter("loci_as_json", Parameter.KEYWORD_ONLY, default=False, annotation=option)
-    vars(command)["__signature__"] = known.replace(parameters=[*known.parameters.values(), added])
-    vars(command)["__annotations__"] = {**{n: p.annotation for n, p in known.parameters.items()}, added.name: option}
+    options = {
+        "loci_as_json": Annotated[bool, typer.Option("--json", help="Print JSON, for scripts.")],
+        "loci_in_utc": Annotated[bool, typer.Option("--utc", help="Print times in UTC.")],
+    }
+    added = [Parameter(name, Parameter.KEYWORD_ONLY, default=False, annotation=option) for name, option in options.items()]
+    vars(command)["__signature__"] = known.replace(parameters=[*known.parameters.values(), *added])
+    vars(command)["__annotations__"] = {**{n: p.annotation for n, p in known.parameters.items()}, **options}
     return command
 
 

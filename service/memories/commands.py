@@ -7,7 +7,7 @@ from uuid import UUID
 
 import typer
 
-from service.cli.output import echo, print_fields, print_table, show
+from service.cli.output import echo, print_fields, print_table
 from service.cli.rest import NotFound, service
 from service.cli.shell import (
     App,
@@ -203,7 +203,7 @@ def _end(row: dict[str, Any]) -> str:
         return "forgotten"
     if end == row["valid_from"]:
         return "corrected"
-    return "now" if end is None else show(end, "valid_to")
+    return "now" if end is None else str(end)
 
 
 @app.command()

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from service.cli.output import echo, print_json, print_table
+from service.cli.output import echo, print_json, print_table, show
 from service.cli.session import command_origin, reach, run_in
 from service.cli.shell import App, Failure, first_line, parse_time, read_stdin, said, tell, wants_json
 
@@ -110,7 +110,7 @@ def list_() -> None:
         print_json([{**row, "statement_limit": row["statement_limit"].total_seconds()} for row in rows])
         return
     print_table(
-        ("name", "reads", "statement limit", "created"),
+        ("name", "reads", "statement limit", "created_at"),
         (
             (row["login"], ", ".join(_reads(grant) for grant in row["namespaces"]), str(row["statement_limit"]), row["created_at"])
             for row in rows
@@ -201,4 +201,4 @@ def _show(name: str, uri: str, password: str | None) -> None:
 
 def _reads(grant: dict[str, Any]) -> str:
     until = grant["expires_at"]
-    return f"{grant['namespace']} (until {until[:16]})" if until else str(grant["namespace"])
+    return f"{grant['namespace']} (until {show(until, 'expires_at')})" if until else str(grant["namespace"])

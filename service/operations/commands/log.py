@@ -7,7 +7,7 @@ from uuid import UUID
 import typer
 
 from service.access.commands.agents import agent_id
-from service.cli.output import echo, print_fields, print_rows, print_table
+from service.cli.output import echo, print_fields, print_rows, print_table, show_time
 from service.cli.rest import service
 from service.cli.shell import App, Limit, Namespace, parse_time, tell
 from service.operations.commands.undo import undo
@@ -67,7 +67,8 @@ def _counted(changes: dict[str, int]) -> str:
 def _difference(change: dict[str, Any]) -> str:
     """Fields before and after; of something new, what it is."""
     before, after = change["before"] or {}, change["after"] or {}
-    fields = [f"{name}: {before[name]} → {value}" for name, value in after.items() if name in before and before[name] != value]
+    changed = [name for name, value in after.items() if name in before and before[name] != value]
+    fields = [f"{name}: {show_time(before[name], name)} → {show_time(after[name], name)}" for name in changed]
     if change["before"] is None:
-        fields = [f"{name}: {value}" for name, value in after.items() if value is not None]
+        fields = [f"{name}: {show_time(value, name)}" for name, value in after.items() if value is not None]
     return "; ".join([*([change["content"]] if change["content"] else []), *fields])

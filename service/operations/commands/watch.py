@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 from pydantic_core import from_json
 
-from service.cli.output import echo, print_json, show
+from service.cli.output import echo, offset, print_json, show
 from service.cli.rest import LociError, Rest, service
 from service.cli.shell import Failure, wants_json
 
@@ -36,6 +36,8 @@ def watch(
     """
     tell = _printer(limit, as_json=wants_json())
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    if (away := offset()) and not wants_json():
+        echo(f"times are UTC{away}", err=True)
     try:
         with service() as rest:
             _follow(rest, {"namespace": namespaces or [rest.name()], "kind": kinds or None}, after, tell)
