@@ -14,6 +14,7 @@ NAMES = {
     "LOCI_URL": "Address of the service that commands ask; none: the one that runs on the database here, else they open that",
     "LOCI_KEY": "API key that commands act with; none: the operator, where the service asks for no key",
     "LOCI_NAMESPACE": "Namespace that commands act in; none: that of the key, else default",
+    "LOCI_PROFILE": "Whose tools `loci mcp` has; none: Loci's own",
     "LOCI_SPACE": "Own space in working memory",
     "LOCI_USER": "The user for whom `loci mcp` speaks and asks; none: the one of the key, else nobody in particular",
 }

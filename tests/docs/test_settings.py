@@ -4,6 +4,8 @@ LOCI_WRITE_DOCS=1 (`make reference`) writes its tables anew.
 """
 
 import os
+import re
+from pathlib import Path
 from typing import Any, LiteralString
 
 import psycopg
@@ -13,10 +15,12 @@ from psycopg.rows import tuple_row
 from psycopg.types.json import Jsonb
 from pydantic import BaseModel
 
+from service.cli.config import known_names
 from service.settings import Settings
 from tests import settings_page
-from tests.catalogue import SUBJECTS
+from tests.catalogue import ROOT, SUBJECTS
 from tests.databases import as_shipped
+from tests.environment import TOLD
 from tests.factories import World
 
 WRITES = os.environ.get("LOCI_WRITE_DOCS") == "1"
@@ -129,3 +133,21 @@ def test_every_call_works_at_the_bounds_of_its_settings(
     with world.connection.transaction(force_rollback=True):
         for statement in CALLS:
             world.rows(statement)
+
+
+WRITTEN = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "client" / "README.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+    *sorted((ROOT / "deploy").rglob("*.y*ml")),
+]
+COMPOSED = re.compile(r"\$\{(LOCI_\w+)")
+
+
+@pytest.mark.parametrize("page", [page for page in WRITTEN if page.exists()], ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_every_variable_of_ours_that_a_page_names_is_one_that_somebody_reads(page: Path) -> None:
+    """The program, the compose files, or the tests; of a group of settings also its beginning, as LOCI_LLM__."""
+    known = known_names() | {name for file in ROOT.glob("docker-compose*.yml") for name in COMPOSED.findall(file.read_text())}
+    groups = {name for name in re.findall(r"\bLOCI_[A-Z0-9_]+", page.read_text()) if not name.startswith(TOLD)} - known
+    assert sorted(name for name in groups if not (name.endswith("_") and any(one.startswith(name) for one in known))) == []
