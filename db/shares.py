@@ -201,6 +201,6 @@ class Shares:
     def _refusal(self, full: Name) -> TooManyAtOnce:
         use = self._uses[full[0]].get(full)
         return TooManyAtOnce(
-            f"{OF[full[0]]} has its share of requests at work in the database ({use.held if use else 0}), and more wait",
+            f"{OF[full[0]]} has reached its limit of requests in the database ({use.held if use else 0}), and more wait",
             hint="Send fewer requests at once, and this one again in a moment.",
         )

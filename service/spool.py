@@ -63,10 +63,12 @@ class Spools:
             )
         own = self._taken.get(owner, 0)
         if owner is not None and own + size > max(self._all * KEY_SHARE, self.most):
-            raise TooManyAtOnce("imports and exports of this key take its share of the disk", hint="Wait for one of them to end.")
+            raise TooManyAtOnce(
+                "imports and exports in progress use all the disk space that one key may use", hint="Wait for one of them to end."
+            )
         if sum(self._taken.values()) + size > self._all:
             raise Unavailable(
-                "imports and exports under way take all the room for them", hint="Try again when one of them has ended."
+                "imports and exports in progress use all the disk space for them", hint="Try again when one of them has ended."
             )
         self._taken[owner] = own + size
 
@@ -197,4 +199,6 @@ class Spool:
 
 def no_room(error: OSError) -> Unavailable:
     """What a disk that takes no more means for a caller."""
-    return Unavailable(f"nothing can be spooled to disk: {error.strerror}", hint="Try again later, or set LOCI_LIMITS__SPOOL_DIR.")
+    return Unavailable(
+        f"no temporary file can be written: {error.strerror}", hint="Try again later, or set LOCI_LIMITS__SPOOL_DIR."
+    )

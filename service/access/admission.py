@@ -143,7 +143,7 @@ class Gate:
         if wait is None:
             return Unauthorized(NOT_VALID, hint=SEND_KEY)
         whose = "from this address" if self._by_address else "that begin like this one"
-        return RateLimited(f"too many wrong keys came {whose}", retry_after=ceil(wait))
+        return RateLimited(f"too many requests with wrong keys {whose}", retry_after=ceil(wait))
 
     def _count(self, key_hash: bytes, admission: Admission | None, namespace: str | None, address: str | None, status: int) -> None:
         if status == UNAUTHORIZED:

@@ -83,7 +83,7 @@ class Group:
                 self._children[place] = await self._start()
             for child in self._living():
                 if not await self._or_end(child.ready()) and not self._ending.is_set():
-                    raise Failure("a process ended before it served; its reason stands above")
+                    raise Failure("a process ended before it was ready; the reason is printed above")
             for place in range(len(self._children)):
                 background.start(f"process {place}", partial(self._keep, place))
             background.start("renewal", self._renew)

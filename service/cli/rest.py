@@ -163,14 +163,14 @@ def _remote(url: str) -> Iterator[Wire]:
     where = base_url(url)
     if not where.lower().startswith(("http://", "https://")):
         raise Failure(
-            f"LOCI_URL is no address of a service: {where!r}",
+            f"LOCI_URL is not the address of a service: {where!r}",
             "It begins with http:// or https://, such as http://127.0.0.1:8420.",
         )
     try:
         with httpx.Client(base_url=where, headers={"User-Agent": AGENT}, verify=secure(where)) as http:
             yield HttpxWire(http)
     except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
-        raise Failure(f"LOCI_URL is no address: {error}", "It looks like http://127.0.0.1:8420.") from None
+        raise Failure(f"LOCI_URL is not an address: {error}", "It looks like http://127.0.0.1:8420.") from None
 
 
 @contextmanager

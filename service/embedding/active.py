@@ -143,7 +143,7 @@ def make_provider_for(settings: EmbeddingSettings, row: Mapping[str, Any]) -> Pr
     }
     made = make_provider(settings.model_copy(update=changes))
     if made is None or made.name != row["name"]:
-        raise RuntimeError("this version knows no such model")
+        raise RuntimeError("this version does not know the model")
     return made
 
 

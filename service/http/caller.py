@@ -29,7 +29,7 @@ from service.state import State
 from service.uuid7 import uuid7
 
 READING = (None, "reader")  # roles of reads that a standby may answer; others read before they write
-NOT_VALID = "the API key is unknown, expired or revoked"  # as loci_api.begin_request says it
+NOT_VALID = "invalid API key: it is unknown, expired or revoked"  # as loci_api.begin_request says it
 NO_BEARER = "the Authorization header must be `Bearer <key>`"
 KEY_NEEDED, MAKE_KEY = "an API key is needed", "Send `Authorization: Bearer <key>`; `loci key create` makes one."
 SEND_KEY = "Send a valid key as `Authorization: Bearer …`."

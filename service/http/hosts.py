@@ -39,14 +39,17 @@ class Hosts:
             sent.setdefault(name, []).append(value.decode("latin-1"))
         if self._loopback and not self._known(list(map(host_of, sent.get(b"host", [])))):
             return Misdirected(
-                "this service has no keys, so it answers to this machine's own names alone", hint=f"Send Host: localhost. {HINT}"
+                "this service requires no keys, so it answers only to this machine's own names",
+                hint=f"Send Host: localhost. {HINT}",
             )
         origins = sent.get(b"origin")
         if origins is not None:
             foreign = not self._known(list(map(origin_host, origins)))
         else:  # a picture, a frame or a script of a page; a link
             foreign = "cross-site" in sent.get(b"sec-fetch-site", []) and not _is_visit(scope, sent)
-        return Forbidden("without keys, pages of other origins are not served", hint=HINT) if foreign else None
+        return (
+            Forbidden("requests from pages of other origins are refused where no keys are required", hint=HINT) if foreign else None
+        )
 
     def _known(self, hosts: list[str | Address | None]) -> bool:
         """Whether there is one host, and it may be."""

@@ -114,9 +114,11 @@ class RequestMiddleware:
         """Count bytes of a body that are in memory, half of the room for one owner. Raises TooManyAtOnce, Unavailable."""
         own, held = self._held.get(owner, 0) + size, sum(self._held.values()) + size
         if own > max(self._room * OWN, self._limit):
-            raise TooManyAtOnce("bodies of requests under way take this caller's share of the room", hint="Send them one by one.")
+            raise TooManyAtOnce(
+                "your requests in progress use all the memory that one caller may use", hint="Send them one by one."
+            )
         if held > self._room:
-            raise Unavailable("the bodies of other requests take all the room for them", hint="Send it again in a moment.")
+            raise Unavailable("requests in progress use all the memory for request bodies", hint="Send it again in a moment.")
         self._held[owner] = own
 
     def let_go(self, owner: object, size: int) -> None:

@@ -50,7 +50,7 @@ def foreign_use(scope: dict[str, Any]) -> LociError | None:
         same = _is_own(scope, origins, _sent(scope, b"host"))
     else:
         same = True
-    return None if same else Forbidden("a session of a browser is for pages of this origin alone", hint=HINT)
+    return None if same else Forbidden("a browser session works only on pages of this service", hint=HINT)
 
 
 def _is_own(scope: dict[str, Any], origins: list[str], hosts: list[str]) -> bool:

@@ -34,11 +34,11 @@ def _next_time(rule: str, minute: datetime) -> datetime:
     if len(rule.split()) != FIELDS:
         raise ValueError(f"{shown} has {len(rule.split())} fields, not five")
     if DRAWN.search(rule):  # each look would draw another time
-        raise ValueError(f"{shown} names times by chance")
+        raise ValueError(f"{shown} must not name random times (R)")
     try:
         found: datetime = croniter(rule, minute).get_next(datetime)
     except (CroniterError, ValueError, KeyError, IndexError, AttributeError, TypeError, OverflowError) as error:
-        raise ValueError(f"{shown} is no rule of cron, or never comes about: {str(error)[:LONGEST]}") from None
+        raise ValueError(f"{shown} is not a valid cron expression, or no time ever matches it: {str(error)[:LONGEST]}") from None
     return found
 
 

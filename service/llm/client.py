@@ -142,7 +142,7 @@ class EndpointModel:
         except httpx.ConnectError:
             raise TemporaryFailure("cannot be reached; look at LOCI_LLM__ENDPOINT") from None
         except httpx.InvalidURL:
-            raise ModelError("LOCI_LLM__ENDPOINT is no address", final=True) from None
+            raise ModelError("LOCI_LLM__ENDPOINT is not an address", final=True) from None
         except httpx.TimeoutException:
             call.lose()
             raise TemporaryFailure(f"sent nothing for {self._settings.timeout:g} s (LOCI_LLM__TIMEOUT)") from None

@@ -137,7 +137,7 @@ def _find(rest: Any, ref: str, **times: datetime | None) -> dict[str, Any]:
     known = _as_id(ref)
     rows = [rest.get("/memories/{id}", {"id": known}, **times)] if known else _current(rest, ref, **times)
     if not rows:
-        raise Failure(f"no lineage {ref!r} has a version that holds", f"`loci memory history {ref}` lists those that did.")
+        raise Failure(f"no lineage {ref!r} has a current version", f"`loci memory history {ref}` lists those that did.")
     return dict(rows[0])
 
 

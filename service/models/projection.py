@@ -156,7 +156,7 @@ async def _find_axes(read: Read, *, replace: bool) -> None:
         about: dict[str, Any] = {"model_id": sampled["model_id"], "vectors": sampled["total"], "ids": sampled["ids"], **found}
         if await read(partial(db.store_projection, replace=replace, **about)):
             return
-    raise Unavailable("memories are being erased all the time; their map is not made of them", hint="Try again in a moment.")
+    raise Unavailable("memories are being erased, so no map can be made now", hint="Try again in a moment.")
 
 
 def _joined(column: bytes, names: list[str]) -> tuple[bytes, list[str]]:

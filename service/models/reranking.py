@@ -39,7 +39,7 @@ async def judge(
             started = time.monotonic()
             left = until - started
             if left <= 0:
-                raise ModelError("the time that a recall waits for its reranker is over (LOCI_RERANK__DEADLINE)")
+                raise ModelError("the reranker did not answer in time (LOCI_RERANK__DEADLINE)")
             judged: Judgement = await reranker.judge(query, texts, deadline=left)
             return Completion("", judged.tokens, 0, round(1000 * (time.monotonic() - started))), judged.scores
 

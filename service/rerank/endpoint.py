@@ -87,7 +87,7 @@ class EndpointReranker:
         except httpx.ConnectError:
             raise TemporaryFailure("cannot be reached; look at LOCI_RERANK__ENDPOINT") from None
         except httpx.InvalidURL:
-            raise ModelError("LOCI_RERANK__ENDPOINT is no address", final=True) from None
+            raise ModelError("LOCI_RERANK__ENDPOINT is not an address", final=True) from None
         except httpx.TimeoutException:
             raise TemporaryFailure(f"sent nothing for {self._settings.timeout:g} s (LOCI_RERANK__TIMEOUT)") from None
         except httpx.HTTPError as error:

@@ -175,7 +175,7 @@ async def retain_facts(
             return await write(partial(by, decided=decided))
         except facts.Outdated:
             continue
-    changed = "what the model's decisions rested on was changed each time"
+    changed = "the compared memories changed at each attempt"
     if choice == "model":
         raise Unavailable(f"{changed}; nothing was written", hint="Try again.")
     return await write(partial(by, decided=Decided(skipped={"model": changed})))

@@ -141,7 +141,7 @@ async def remember(resources: Resources, body: Remember, *, read: Read, write: W
             return await _take_in(resources, said, body, until, read=read, write=write)
         except Overtaken as error:
             said = error.said
-    raise Unavailable("others said more in this session each time; nothing was written", hint="Try again.")
+    raise Unavailable("turns were added to this session at each attempt; nothing was written", hint="Try again.")
 
 
 async def _take_in(resources: Resources, said: Said, body: Remember, until: float, *, read: Read, write: Write[T]) -> T:

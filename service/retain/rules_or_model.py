@@ -41,7 +41,7 @@ async def ask_within(resources: Resources, until: float, answer: type[A], **abou
     """Ask, with what is left of the time that a request has for it."""
     left = until - time.monotonic()
     if left <= 0:
-        raise ModelError("the time that a request waits for a model is over")
+        raise ModelError("the language model did not answer in time")
     return await ask(resources, answer, deadline=left, **about)
 
 

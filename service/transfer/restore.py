@@ -186,7 +186,7 @@ class Restore:
         elif kind not in self._seen:
             near = get_close_matches(kind, self._kinds)
             hint = f". Did you mean {near[0]}?" if near else ""
-            self._refuse(self.done.lines, f"kind: {kind!r} is no kind of line in an export{hint}")
+            self._refuse(self.done.lines, f"kind: an export has no lines of kind {kind!r}{hint}")
         elif self._kind and self._kinds.index(kind) < self._kinds.index(self._kind):
             self._refuse(self.done.lines, f"kind: lines of kind {kind} must stand before those of kind {self._kind}")
         else:

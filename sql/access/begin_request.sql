@@ -30,7 +30,7 @@ begin
         v_agent := v_key.agent_id;
         if v_agent is null then
             raise invalid_authorization_specification using
-                message = 'the API key is unknown, expired or revoked',
+                message = 'invalid API key: it is unknown, expired or revoked',
                 hint = 'Send a valid key as `Authorization: Bearer …`.';
         end if;
     end if;

@@ -12,7 +12,7 @@ declare
 begin
     if v_key.hash is distinct from p_key_hash then
         raise invalid_authorization_specification using
-            message = 'a session begins with an API key, and this is none that is valid',
+            message = 'invalid API key',
             hint = 'Send a valid key as `Authorization: Bearer …`.';
     end if;
     delete from loci_data.browser_sessions s

@@ -42,7 +42,7 @@ begin
     end if;
     if p_rate_limit > v_limit then
         raise invalid_parameter_value using column = 'rate_limit',
-            message = format('rate_limit must be at most %s, the limit of the key that asks, not %s', v_limit,
+            message = format('rate_limit must be at most %s, the limit of your key, not %s', v_limit,
                              p_rate_limit);
     end if;
     perform loci_internal.require_within_own_key(v_reach, v_space);

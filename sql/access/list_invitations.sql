@@ -28,7 +28,7 @@ begin
     if p_agent is distinct from loci.current_agent() and p_agent is not null then
         perform loci_internal.require_operator('answer for another agent');
     elsif loci.current_agent() is null then
-        raise insufficient_privilege using message = 'nobody is asking';
+        raise insufficient_privilege using message = 'not authenticated';
     end if;
     return coalesce(p_agent, loci.current_agent());
 end $$;

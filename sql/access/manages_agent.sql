@@ -20,12 +20,12 @@ declare
 begin
     if not coalesce(p_namespaces <@ v_reach, v_reach is null) then
         raise insufficient_privilege using
-            message = 'that key reaches namespaces that the key of this request does not',
-            hint = 'Ask with a key that is not kept to namespaces.';
+            message = 'the key reaches namespaces that your key does not',
+            hint = 'Use a key that is not limited to namespaces.';
     elsif not coalesce(loci_internal.path_is_within(p_space, v_space), v_space is null) then
         raise insufficient_privilege using
-            message = format('that key writes outside %s, where the key of this request is kept to', v_space),
-            hint = 'Ask with a key that is bound to no space.';
+            message = format('the key writes outside %s, which your key is limited to', v_space),
+            hint = 'Use a key without a space.';
     end if;
 end $$;
 comment on function loci_internal.require_within_own_key(integer[], text) is

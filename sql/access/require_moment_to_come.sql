@@ -5,7 +5,7 @@ as $$
 begin
     if not isfinite(p_moment) or p_moment <= clock_timestamp() then
         raise invalid_parameter_value using column = p_field,
-            message = format('%s must be a moment to come, not %s', p_field, p_moment);
+            message = format('%s must be in the future, not %s', p_field, p_moment);
     end if;
 end $$;
 comment on function loci_internal.require_moment_to_come(timestamptz, text) is

@@ -18,7 +18,7 @@ begin
     end if;
     if p_changes ? 'rate_limit' and coalesce(v_limit > v_own, v_own is not null) then
         raise invalid_parameter_value using column = 'rate_limit',
-            message = format('rate_limit must be at most %s, the limit of the key that asks, not %s', v_own,
+            message = format('rate_limit must be at most %s, the limit of your key, not %s', v_own,
                              coalesce(v_limit::text, 'null'));
     end if;
     update loci_data.api_keys k

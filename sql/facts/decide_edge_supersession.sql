@@ -1,5 +1,5 @@
 -- Let two edges of a type with one target at a time hold beside each other (undone), although one had ended the other,
--- or not any more (applied). Their spells follow. Errors: 22023 (another change; an edge is not believed any more).
+-- or not any more (applied). Their spells follow. Errors: 22023 (another change; an edge is no longer current).
 create or replace function loci_internal.decide_edge_supersession(p_namespace_id integer, p_id uuid, p_status text)
 returns void
 language plpgsql volatile set search_path = '' set enable_seqscan = off
@@ -25,7 +25,7 @@ begin
     v_edge := loci_internal.current_edge_id(p_namespace_id, v_made.older_edge_id);
     if v_edge is null or loci_internal.current_edge_id(p_namespace_id, v_made.newer_edge_id) is null then
         raise invalid_parameter_value using column = 'id',
-            message = format('edge %s is not believed any more', case when v_edge is null then v_made.older_edge_id
+            message = format('edge %s is no longer current', case when v_edge is null then v_made.older_edge_id
                              else v_made.newer_edge_id end);
     end if;
     v_at := clock_timestamp();

@@ -66,7 +66,7 @@ begin
         and a.id = p_made.newer_id;
     if v_newer.taken_back_at is not null or v_newer.own_to = v_newer.valid_from then
         raise exclusion_violation using column = 'id', constraint = 'supersessions_idle',
-            message = format('attribute %s does not hold any more', v_newer.id),
+            message = format('attribute %s no longer holds', v_newer.id),
             hint = 'Only what holds can supersede another.';
     elsif v_older.taken_back_at is not null
         or v_older.valid_to <= greatest(v_newer.valid_from, v_older.valid_from) then

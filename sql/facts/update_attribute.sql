@@ -49,7 +49,8 @@ begin
             hint = 'Content of an active attribute is replaced, from valid_from on; status changes apart.';
     elsif v_status = 'active' and (select f.over from loci_internal.fact_span(v_namespace_id, p_id) f) then
         raise exclusion_violation using column = 'status', constraint = 'attributes_memory',
-            message = format('attribute %s rests on memory %s, which is believed no longer', p_id, v_old.memory_id),
+            message = format('attribute %s refers to memory %s, which was corrected or forgotten', p_id,
+                             v_old.memory_id),
             hint = 'Restore the memory, or state the attribute anew without it.';
     end if;
     if p_changes ? 'content' and p_changes ->> 'content' <> v_old.content then

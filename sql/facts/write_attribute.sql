@@ -33,7 +33,7 @@ begin
             column = 'memory_id';
     elsif v_memory.status <> 'active' then
         raise invalid_parameter_value using column = 'memory_id', hint = 'Restore it first.',
-            message = format('memory_id must be a memory that shows something: %s is forgotten', v_memory.id);
+            message = format('memory_id must not be a forgotten memory: %s is forgotten', v_memory.id);
     end if;
     recorded_at := clock_timestamp();
     superseded := '{}';

@@ -17,7 +17,7 @@ begin
         raise no_data_found using message = format('job %s does not exist', p_id), column = 'id';
     elsif v_job.queue_id is distinct from v_place then  -- it ended, and another retried it meanwhile
         raise serialization_failure using hint = 'Try again.',
-            message = format('job %s was retried at this moment', p_id);
+            message = format('job %s is being retried by another request', p_id);
     elsif v_job.state = 'waiting' and exists (select from procrastinate_jobs q where q.id = v_place) then
         update procrastinate_jobs q
         set scheduled_at = null, priority = greatest(q.priority, -extract(epoch from clock_timestamp()

@@ -24,7 +24,7 @@ begin
     left join lateral loci_internal.parent_of(b, v_filter.as_of, p_known_at) p on true
     where b.id is not null;
     if not found then
-        raise no_data_found using column = 'id', message = format('memory %s was not there at %s', p_id,
+        raise no_data_found using column = 'id', message = format('memory %s did not exist at %s', p_id,
             concat_ws(', known at ', p_as_of, p_known_at));
     end if;
 end $$;

@@ -90,7 +90,7 @@ begin
                                  v_item.its_lineage, v_item.lineage);
         elsif not v_item.believed then
             raise exclusion_violation using column = 'corrects', constraint = 'memories_corrects',
-                message = format('memory %s is believed no longer: it was corrected or forgotten', v_item.corrects);
+                message = format('memory %s is no longer current: it was corrected or forgotten', v_item.corrects);
         elsif v_item.final < v_item.start then
             raise invalid_parameter_value using column = 'valid_from',
                 message = format('the correction would end (%s) before it begins (%s)', v_item.final, v_item.start);

@@ -27,7 +27,7 @@ begin
     returning c.cost, c.prompt_tokens, c.completion_tokens
     into finish_model_call.cost, finish_model_call.prompt_tokens, finish_model_call.completion_tokens;
     if not found then
-        raise no_data_found using message = format('no call %s of a model runs', p_id), column = 'id';
+        raise no_data_found using message = format('model call %s is not running', p_id), column = 'id';
     end if;
 end $$;
 comment on function loci_api.finish_model_call(text, uuid, integer, integer, boolean, integer, text, double precision,

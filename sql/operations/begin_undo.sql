@@ -39,7 +39,7 @@ begin
             message = format('operation %s deleted for good: %s; that cannot be undone', p_id, v_noted ->> 'erased');
     elsif v_noted ? 'swept' then
         raise unique_violation using column = 'id',
-            message = format('what operation %s changed is not kept any more (setting change_days)', p_id);
+            message = format('the changes of operation %s are no longer stored (setting change_days)', p_id);
     end if;
     kinds := array(select k.kind from jsonb_object_keys(v_noted -> 'kinds') k(kind)
                    where k.kind <> all ('{turn,working_memory,key,invitation}') order by 1);

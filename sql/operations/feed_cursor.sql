@@ -29,8 +29,8 @@ begin
     where f.token = split_part(p_cursor, '-', 1) and f.namespace_id = any (loci.readable_namespaces());
     if not found then
         raise invalid_cursor_state using column = 'after',
-            message = 'the namespace in which this cursor stands is gone, or you may not read it any more',
-            hint = 'Read the present state anew, and go on after "latest".';
+            message = 'the namespace of this cursor was deleted, or you may no longer read it',
+            hint = 'Read the current state again, then continue after "latest".';
     elsif v_position > v_feed.last_position then
         raise invalid_parameter_value using column = 'after',
             message = format('after must be a cursor that the change feed has given out, not %L', p_cursor);
@@ -50,9 +50,9 @@ language plpgsql immutable set search_path = ''
 as $$
 begin
     raise invalid_cursor_state using column = 'after',
-        message = format('some of the changes after %s are no longer kept, so they are lost to this reader', p_cursor),
-        hint = 'Read the present state anew, and go on after "latest"; or start without a cursor, at the oldest change '
-               'that is kept.';
+        message = format('some of the changes after %s were deleted because they are old', p_cursor),
+        hint = 'Read the current state again, then continue after "latest"; or start without a cursor, at the oldest '
+               'change that is kept.';
 end $$;
 comment on function loci_internal.refuse_swept(text) is
     'Refuse a cursor behind which changes are no longer kept. Errors: 24000.';

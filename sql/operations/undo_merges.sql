@@ -36,8 +36,8 @@ begin
             perform loci_internal.apply_entity_merge(p_namespace_id, v_merge.kept_id, v_merge.merged_id,
                                                      format('again, as by %s', v_merge.id), v_merge.automatic);
         else
-            raise unique_violation using message = format('the two were merged again since, by merge %s', v_id),
-                column = 'id';
+            raise unique_violation using column = 'id',
+                message = format('the two entities were merged again later, by merge %s', v_id);
         end if;
         if v_merge.kind = 'split' and (v_merge.created or v_merge.was_undone_at is not null) then
             update loci_data.entities e set aliases = a.aliases, updated_at = clock_timestamp()

@@ -38,8 +38,8 @@ begin
         exit when p_dry_run or loci_internal.lock_facts(v_ns, v_decisions, case
                                                         when v_at < clock_timestamp() then v_at end);
         if v_try = 5 or p_decisions is not null then
-            raise serialization_failure using message = 'what the decisions rest on was changed meanwhile',
-                hint = 'Decide again.';
+            raise serialization_failure using message = 'the compared memories changed',
+                hint = 'Retry.';
         end if;
     end loop;
     if p_dry_run then

@@ -27,7 +27,7 @@ begin
             message = format('key %s; it is %L', v_wrong, left(p_key, 100));
     elsif p_writes and not loci_internal.path_is_within(p_space, v_bound) then
         raise insufficient_privilege using column = 'space',
-            message = format('the space %s lies outside %s, which this key writes to', p_space, v_bound),
+            message = format('the space %s is outside %s, where this key may write', p_space, v_bound),
             hint = 'Declare a space under it, or none; a key for another space is made with POST /api/v1/keys. Reading '
                    'needs no declaration.';
     elsif p_writes and not loci_internal.path_is_within(v_key, coalesce(p_space, v_bound)) then

@@ -70,7 +70,7 @@ begin
     where k.kind = p_kind
     group by k.source;
     if v_query is null then
-        raise invalid_parameter_value using message = format('%L is no kind of line in an export', p_kind),
+        raise invalid_parameter_value using message = format('an export has no lines of kind %L', p_kind),
             column = 'kind';
     end if;
     return v_query;

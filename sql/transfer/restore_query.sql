@@ -16,7 +16,7 @@ declare
     v_key     text;
 begin
     if v_source is null then
-        raise invalid_parameter_value using message = format('kind: %L is no kind of line in an export', p_kind),
+        raise invalid_parameter_value using message = format('kind: an export has no lines of kind %L', p_kind),
             column = 'kind';
     end if;
     select array_agg(c.name) filter (where not c.in_file) || array['namespace_id'],

@@ -70,7 +70,7 @@ declare
 begin
     if v_gap > p_most then
         raise invalid_parameter_value
-            using message = format('the number %s is too far from those that this server gives out', p_number);
+            using message = format('the number %s is outside the range that this server can restore', p_number);
     elsif v_gap > 100000 then
         perform setval(p_sequence, nextval(p_sequence) + v_gap);
     else

@@ -183,7 +183,7 @@ def test_a_watch_that_was_away_for_too_long_says_so(api: Api, client: LociClient
             """update loci_data.feeds set swept_position = %s where namespace_id = (select id from loci_data.namespaces where name = %s)""",
             [second.position, api.namespace],
         )
-    with pytest.raises(Gone, match="no longer kept"):
+    with pytest.raises(Gone, match="were deleted because they are old"):
         next(client.operations.watch(after=first.cursor))
 
 

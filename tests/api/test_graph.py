@@ -53,7 +53,7 @@ def test_observing_an_edge_shows_it_and_what_ended_by_it(api: Api) -> None:
 def test_an_edge_that_ends_before_it_begins_and_a_moment_that_is_none_are_refused_with_what_is_expected(api: Api) -> None:
     edge = {"source": "Pia", "type": "works_at", "target": "Acme", "valid_from": "2020-01-01T00:00:00Z"}
     ended = problem(api.post("/edges", {**edge, "valid_to": "2019-01-01T00:00:00Z"}), 422, "invalid-request")
-    assert "must not lie before valid_from, which is 2020-01-01" in ended["errors"][0]["message"]
+    assert "must not be before valid_from, which is 2020-01-01" in ended["errors"][0]["message"]
     (error,) = problem(api.get("/edges", entity="Pia", as_of=""), 422, "invalid-request")["errors"]
     assert (error["field"], "number" in error["message"]) == ("as_of", False)
 

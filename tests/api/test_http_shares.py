@@ -48,7 +48,7 @@ def test_a_key_that_holds_its_share_is_refused_and_others_go_on(start_service: C
             wait_shortly(service)
             refused = api.client.get("/memories", headers=greedy)
             assert (
-                "this key has its share of requests at work in the database (2)"
+                "this key has reached its limit of requests in the database (2)"
                 in problem(refused, 429, "too-many-at-once")["detail"]
             )
             assert int(refused.headers["retry-after"]) >= 1
@@ -70,7 +70,7 @@ def test_a_namespace_that_holds_its_share_leaves_the_rest_to_others(start_servic
             eventually(lambda: waiting() == 3)
             wait_shortly(service)
             refused = problem(api.client.get("/memories", headers=keys[3]), 429, "too-many-at-once")
-            assert "this namespace has its share of requests at work in the database (3)" in refused["detail"]
+            assert "this namespace has reached its limit of requests in the database (3)" in refused["detail"]
             ok(others.get("/agents/me"))
         assert [one.result().status_code for one in sent] == [200] * 3
 

@@ -310,7 +310,7 @@ def test_a_service_that_is_not_there_or_wants_a_key_is_one_line(
     assert loci("watch").stderr.startswith("error: no service answers at http://127.0.0.1:9")
     monkeypatch.setenv("LOCI_URL", "127.0.0.1:8420")
     assert loci("recall", "x").stderr.startswith(
-        "error: LOCI_URL is no address of a service: '127.0.0.1:8420'\nhint: It begins with http"
+        "error: LOCI_URL is not the address of a service: '127.0.0.1:8420'\nhint: It begins with http"
     )
     monkeypatch.setenv("LOCI_URL", f"{running.url}/api/v1/")
     assert loci("memory", "list").exit_code == 0

@@ -72,7 +72,9 @@ def test_doctor_says_how_jobs_stand(loci: Loci, asked: str) -> None:
 
 def test_doctor_tells_of_jobs_that_were_given_up_and_how_to_try_them_again(loci: Loci, namespace: str, asked: str) -> None:
     with psycopg.connect(loci.database.admin_url) as admin:
-        admin.execute("update loci_data.jobs set state = 'dead', finished_at = now(), error = 'no route to host' where id = %s", [asked])
+        admin.execute(
+            "update loci_data.jobs set state = 'dead', finished_at = now(), error = 'no route to host' where id = %s", [asked]
+        )
     told = loci("doctor", "--json")
     (jobs,) = [check for check in json.loads(told.stdout) if check["name"] == "jobs"]
     assert (told.exit_code, jobs["ok"]) == (1, False)

@@ -338,7 +338,7 @@ DAMAGE: dict[str, tuple[Callable[[Path], None], str]] = {
     "an unknown language": (lambda p: cut(p, lambda b: b.replace(b'"language":"german"', b'"language":"klingon"', 1)), "line 1: language 'klingon' is not"),
     "not JSON": (lambda p: rewrite(p, lambda m: [*m[:5], b"not json\n", *m[5:]]), "line 7: is not JSON"),
     "an empty line": (lambda p: rewrite(p, lambda m: [*m[:5], b"\n", *m[5:]]), "line 7: is empty"),
-    "an unknown kind": (lambda p: rewrite(p, lambda m: [*m[:5], b'{"kind": "memmory"}\n', *m[5:]]), "line 7: kind: 'memmory' is no kind of line in an export. Did you mean memory?"),
+    "an unknown kind": (lambda p: rewrite(p, lambda m: [*m[:5], b'{"kind": "memmory"}\n', *m[5:]]), "line 7: kind: an export has no lines of kind 'memmory'. Did you mean memory?"),
     "kinds in another order": (lambda p: rewrite(p, lambda m: [*m[1:], m[0]]), "must stand before those of kind"),
     "an unknown field": (lambda p: rewrite(p, changed("memory", colour="red")), "colour: is no field of this kind"),
     "a NUL": (lambda p: rewrite(p, changed("memory", content="a\0b")), "unsupported Unicode escape sequence"),

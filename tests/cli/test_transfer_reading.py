@@ -143,7 +143,7 @@ def test_what_grows_without_end_as_it_is_read_is_refused(tmp_path: Path, monkeyp
     monkeypatch.setattr("service.transfer.reading.output.GROWTH", 20)
     output = Output(io.BytesIO(), 0, 2**40)
     output.allow_for(path.stat().st_size)
-    with pytest.raises(Refused, match="grows without end"):
+    with pytest.raises(Refused, match="grows without limit"):
         read_records(open_source(path), "letta", output)
 
 

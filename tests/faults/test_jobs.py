@@ -228,7 +228,7 @@ def test_of_two_who_retry_a_dead_job_at_once_the_second_begins_again(witnessed: 
         with one.transaction():
             job.ask(one, "retry")
             retrying = blocked(pool, watcher, other, lambda: job.ask(other, "retry"))
-        with pytest.raises(psycopg.errors.SerializationFailure, match="retried at this moment"):
+        with pytest.raises(psycopg.errors.SerializationFailure, match="being retried by another request"):
             retrying.result(PATIENCE)
         job.ask(other, "retry")
     assert (asked.state(job.id), asked.queued()) == ("waiting", 1)

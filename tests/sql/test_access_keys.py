@@ -3,7 +3,7 @@
 import hashlib
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, LiteralString
 from uuid import UUID, uuid4
 
 import psycopg
@@ -118,9 +118,25 @@ def test_unknown_expired_and_revoked_keys_get_the_same_answer(world: World, stat
     if state == "unknown":
         key["hash"] = bytes(32)
     assert refused(world, errors.InvalidAuthorizationSpecification, lambda: enter(world, key)).startswith(
-        "the API key is unknown, expired or revoked"
+        "invalid API key: it is unknown, expired or revoked"
     )
     assert lease(world, key) == {}
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        ("select * from loci_api.create_browser_session(sha256('none'), sha256('token'), 3600)", "invalid API key"),
+        ("select * from loci_api.list_invitations()", "not authenticated"),
+    ],
+    ids=["a session without a key", "a list without a caller"],
+)
+def test_a_call_without_a_valid_key_is_refused_in_words_that_a_user_knows(world: World, call: LiteralString, message: str) -> None:
+    kind = (errors.InvalidAuthorizationSpecification, errors.InsufficientPrivilege)
+    with pytest.raises(kind) as caught, world.connection.transaction(force_rollback=True):
+        world.connection.execute("set local loci.agent = ''")
+        world.rows(call)
+    assert caught.value.diag.message_primary == message
 
 
 # Scopes
@@ -408,7 +424,7 @@ def test_a_key_that_is_rotated_revoked_or_expired_is_not_rotated(world: World, s
 def test_no_key_is_made_that_has_ended(world: World) -> None:
     past, key = datetime.now(UTC) - timedelta(seconds=1), make(world)
     for attempt in (lambda: make(world, expires_at=past), lambda: rotate(world, key, expires_at=past)):
-        assert refused(world, errors.InvalidParameterValue, attempt).startswith("expires_at must be a moment to come, not ")
+        assert refused(world, errors.InvalidParameterValue, attempt).startswith("expires_at must be in the future, not ")
 
 
 @pytest.mark.parametrize("grace", [-1, 2_592_001])

@@ -98,7 +98,7 @@ def test_what_was_never_true_holds_at_no_moment(world: World) -> None:
     edge = world.value("select id from loci.list_edges(%(ns)s)")
     correct(world, valid_to=day(10))
     assert shown(world) == shown(world, as_of=day(20)) == []
-    with pytest.raises(errors.InvalidParameterValue, match="holds at no moment"):
+    with pytest.raises(errors.InvalidParameterValue, match="is never valid"):
         correct(world, edge, valid_to=None)
 
 
@@ -178,8 +178,8 @@ def test_evidence_and_the_timeline_tell_a_correction_from_an_observation(world: 
         ({"strength": -1}, "strength", "a number from 0 to 1"),
         ({"valid_from": None}, "valid_from", "a finite time"),
         ({"valid_to": "infinity"}, "valid_to", "a finite time"),
-        ({"valid_to": day(-1)}, "valid_to", "must not lie before valid_from"),
-        ({"valid_from": day(900), "valid_to": day(800)}, "valid_to", "must not lie before valid_from"),
+        ({"valid_to": day(-1)}, "valid_to", "must not be before valid_from"),
+        ({"valid_from": day(900), "valid_to": day(800)}, "valid_to", "must not be before valid_from"),
         ({"target": "Zeta"}, "target", "left out: confidence, strength, valid_from and valid_to can be corrected"),
     ],
 )

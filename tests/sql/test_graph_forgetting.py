@@ -232,7 +232,7 @@ def test_undoing_a_write_and_undoing_that_takes_and_gives_back_what_it_showed(wo
 def test_a_forgotten_memory_is_no_evidence_of_a_new_edge(world: World) -> None:
     memory = remember(world, "Pia works at Acme")
     world.forget(memory)
-    with pytest.raises(InvalidParameterValue, match=f"memory_id must be .*: {memory} is forgotten"):
+    with pytest.raises(InvalidParameterValue, match=f"memory_id must not be .*: {memory} is forgotten"):
         observe(world, {**EDGE, "memory_id": str(memory)})
 
 

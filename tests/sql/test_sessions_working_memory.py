@@ -184,7 +184,7 @@ def test_a_writer_whose_key_was_made_for_no_space_writes_and_deletes_under_its_i
     act_as(owned.connection, agent)
     assert f"writes go to agent/{agent}" in refuses(owned, key)
     assert f"writes go to agent/{agent}" in refuses(owned, "patrol/free/findings")
-    assert "lies outside" in refuses(owned, "findings", space="patrol/free")
+    assert "is outside" in refuses(owned, "findings", space="patrol/free")
     assert get(owned, key) == "x"
     assert save(owned, "plan")["space"] == f"agent/{agent}"
 
@@ -291,9 +291,9 @@ def test_a_key_that_is_bound_makes_none_that_is_not(world: World) -> None:
     free = world.value(made, k=b"free", space=None)
     world.rows(made, k=b"bound", space="patrol")
     world.rows("select * from loci_api.begin_request(sha256('bound'), %(ns)s, 'admin')")
-    with pytest.raises(errors.InsufficientPrivilege, match="kept to"), world.connection.transaction():
+    with pytest.raises(errors.InsufficientPrivilege, match="limited to"), world.connection.transaction():
         world.rows(made, k=b"other", space="session/abc")
-    with pytest.raises(errors.InsufficientPrivilege, match="kept to"), world.connection.transaction():
+    with pytest.raises(errors.InsufficientPrivilege, match="limited to"), world.connection.transaction():
         world.rows("select * from loci_api.rotate_key(%(ns)s, %(id)s, gen_random_uuid(), sha256('other'))", id=free)
     world.rows(made, k=b"within", space="patrol/heartbeat")
     below = world.value(made, k=b"below", space=None)

@@ -88,7 +88,7 @@ async def stream_changes(
     stream = _stream(caller, read, start, all_namespaces=namespace == ALL)
     first = await anext(stream, None)  # what is wrong with the request is raised here, before the status is sent
     if first is None:
-        raise Unavailable("the service is ending", hint="Try again in a moment.")
+        raise Unavailable("the service is shutting down", hint="Try again in a moment.")
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     return StreamingResponse(_resumed(first, stream), media_type=MEDIA, headers=headers)
 

@@ -98,7 +98,7 @@ class Output:
     def _put(self, line: bytes) -> None:
         self._said += len(line) + 1
         if self._said > FREE + GROWTH * self._read or self._said > self._most:
-            raise Refused("large", "what is in it grows without end as it is read")
+            raise Refused("large", "its content grows without limit while it is read")
         self._pipe.write(line)
         self._pipe.write(b"\n")
 

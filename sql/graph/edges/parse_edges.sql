@@ -54,7 +54,7 @@ begin
             message = format('edges[%s].%s is not valid: %s%s', v_wrong.place, v_wrong.field,
                              coalesce(left(v_value, 100), 'null'),
                              case when v_wrong.field = 'valid_to' and isfinite(v_value::timestamptz)
-                                 then format('; it must not lie before valid_from, which is %s',
+                                 then format('; it must not be before valid_from, which is %s',
                                              p_edges -> v_wrong.place ->> 'valid_from') end),
             column = format('edges[%s].%s', v_wrong.place, v_wrong.field);
     end if;

@@ -96,7 +96,7 @@ declare
 begin
     if v_spell is null then
         raise invalid_parameter_value using column = 'valid_from',
-            message = format('edge %s holds at no moment, so there is no validity to correct', p_edge_id),
+            message = format('edge %s is never valid, so its validity cannot be corrected', p_edge_id),
             hint = 'Observe it again, with valid_from.';
     end if;
     corrects := tstzrange(lower(v_spell), (select min(lower(s)) from unnest(v_spells) s where s >> v_spell));
@@ -105,7 +105,7 @@ begin
     if valid_to < valid_from then
         raise invalid_parameter_value using column = case when p_changes ? 'valid_to' then 'valid_to'
                                                           else 'valid_from' end,
-            message = format('valid_to (%s) must not lie before valid_from (%s)', valid_to, valid_from);
+            message = format('valid_to (%s) must not be before valid_from (%s)', valid_to, valid_from);
     end if;
 end $$;
 comment on function loci_internal.corrected_spell(integer, uuid, jsonb, timestamptz) is

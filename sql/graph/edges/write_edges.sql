@@ -30,7 +30,7 @@ begin
         v_over := coalesce(v_hidden.ended, '{}');
         if v_hidden.place is not null then
             raise invalid_parameter_value using column = format('edges[%s].memory_id', v_hidden.place - 1),
-                message = format('edges[%s].memory_id must be a memory that shows something: %s is forgotten',
+                message = format('edges[%s].memory_id must not be a forgotten memory: %s is forgotten',
                                  v_hidden.place - 1, v_hidden.memory_id), hint = 'Restore it first.';
         end if;
     end if;

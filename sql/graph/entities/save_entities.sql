@@ -18,7 +18,7 @@ begin
             order by i.place));
         if v_hidden.place is not null then
             raise invalid_parameter_value using column = format('entities[%s].memory_id', v_hidden.place - 1),
-                message = format('entities[%s].memory_id must be a memory that shows something: %s is forgotten',
+                message = format('entities[%s].memory_id must not be a forgotten memory: %s is forgotten',
                                  v_hidden.place - 1, v_hidden.memory_id), hint = 'Restore it first.';
         end if;
     end if;

@@ -25,8 +25,8 @@ begin
             column = 'mode';
     end if;
     if p_embedding is not null and p_model_id <> (select m.id from loci_data.embedding_models m where m.active) then
-        raise serialization_failure using message = 'the embedding model was changed meanwhile',
-            hint = 'Embed the question anew.';
+        raise serialization_failure using message = 'the embedding model changed during the request',
+            hint = 'Try again.';
     end if;
     return query
     select e.id, e.name, e.type, e.aliases, e.description, e.mentions, e.pinned,

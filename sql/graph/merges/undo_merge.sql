@@ -39,7 +39,7 @@ begin
         order by g.id desc limit 1;
     end if;
     if found then
-        raise unique_violation using message = format('what it joined was moved again since, by merge %s', v_later),
+        raise unique_violation using message = format('what it merged was merged again later, by merge %s', v_later),
             column = 'id',
             hint = 'Undo that one first.';
     end if;

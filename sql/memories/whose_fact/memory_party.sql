@@ -26,8 +26,8 @@ declare
 begin
     if v_bound is not null and p_user is not null and loci.canonical_name(p_user) <> loci.canonical_name(v_bound) then
         raise insufficient_privilege using column = 'user',
-            message = format('this key speaks for %s, and not for %s', v_bound, p_user),
-            hint = 'Leave `user` out, or ask with a key that is bound to no user.';
+            message = format('this key is bound to user %s and cannot speak for %s', v_bound, p_user),
+            hint = 'Leave `user` out, or use a key without a user.';
     end if;
     return coalesce(v_bound, p_user);
 end $$;
