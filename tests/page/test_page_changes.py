@@ -133,6 +133,25 @@ def test_an_open_pair_is_settled_and_the_undo_opens_it_again(
         assert page.see(".newer a") == LOW_SALT
 
 
+@pytest.mark.parametrize(("verdict", "left"), [("Replaces", {LOW_SALT}), ("Both true", {VEGAN, LOW_SALT})])
+def test_home_shows_an_open_pair_with_two_buttons_and_no_longer_once_it_is_settled(
+    page: Page, busy: tuple[Service, dict[str, Any]], verdict: str, left: set[str]
+) -> None:
+    namespace = f"home-{verdict.lower().replace(' ', '-')}"
+    with young(busy[0], namespace) as rest:
+        unsettle(rest)
+        page.go(f"/?ns={namespace}")
+        assert (page.see(".home .older a"), page.see(".home .newer a")) == (VEGAN, LOW_SALT)
+        page.until("document.querySelectorAll('.home .pairs button').length == 2")
+        assert page.texts(".home .pairs button") == ["Replaces", "Both true"]
+        assert "1 pair is not settled" in page.see(".pending")
+        page.click(f".home .pairs button >> text={verdict}")
+        page.until("!document.querySelector('.home .pairs')")
+        page.until("!document.querySelector('.pending').innerText.includes('not settled')")
+        assert items(rest, "/memories/unsettled") == []
+        assert {each["content"] for each in items(rest, "/memories")} & {VEGAN, LOW_SALT} == left
+
+
 def test_a_result_says_whom_it_is_about_who_said_it_and_what_it_may_contradict(
     page: Page, busy: tuple[Service, dict[str, Any]]
 ) -> None:
@@ -164,6 +183,10 @@ def test_what_the_one_who_asks_said_is_told_from_what_others_said(page: Page, bu
         page.until("document.querySelector('.result .content')?.innerText === 'I live in Oslo'")
         page.click(".why summary")
         assert "said in the first person by the one who asks" in page.see(".result:first-child .why p")
+        page.fill("input[name=q]", "Where is it that I live?")
+        page.press("Enter", at="input[name=q]")  # of the next question, I is the same
+        page.until("location.search.includes('is+it') && location.search.includes('user=Ann')")
+        page.until("document.querySelector('.result .content')?.innerText === 'I live in Oslo'")
 
 
 def test_a_job_that_was_given_up_is_tried_again_and_its_state_comes_by_itself(

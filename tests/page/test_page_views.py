@@ -1,5 +1,6 @@
 """What the views promise, in a browser, compared with what REST says."""
 
+import math
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -92,6 +93,7 @@ def test_a_newcomer_sees_what_alice_drank_and_why_and_comes_back(page: Page, res
     found = ok(rest.post("/recall", json=ASKED))["results"]
     assert "Alice drinks her coffee black" in page.texts(".found .content")
     assert page.texts(".found .content") == [each["content"] for each in found]
+    assert page.texts(".found .relevance") == [f"{math.floor(100 * each['relevance'] + 0.5)} % relevant" for each in found]
     page.click(".why summary")
     shown = {row.split("\t")[0].strip(): row.split("\t")[1:3] for row in page.texts(".result:first-child tbody tr")}
     arms = found[0]["explain"]["arms"]

@@ -105,6 +105,11 @@ export function Found({ of, place, best }: { of: Result; place: number; best: nu
             <span class="score" title={String(of.score)}>
               {exact(of.score)}
             </span>
+            {of.relevance != null && (
+              <span class="relevance" title="How likely it is that this answers the question">
+                {percent(of.relevance)} relevant
+              </span>
+            )}
             <span class="quiet">
               {arms.map((each) => words(each.name)).join(", ") || "no arm"} <span class="visually-hidden">: why it was found</span>
             </span>

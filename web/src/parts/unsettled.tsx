@@ -2,8 +2,8 @@
 import { call, type Schemas } from "../api/client";
 import { percent, when } from "../format";
 import { mayWrite, useSession } from "../session";
-import { href } from "../state";
-import { Act, Empty, Loading, Trouble } from "./common";
+import { href, useLoad } from "../state";
+import { Act, Empty, Loading, Section, Trouble } from "./common";
 import { Difference } from "./difference";
 import { useAgain, usePages } from "./more";
 import { Text } from "./text";
@@ -18,6 +18,8 @@ const VERDICTS: { verdict: Verdict; name: string; title: string; done: string }[
   { verdict: "corrects", name: "Corrects", title: "The older one was never true", done: "Settled: the older one was never true." },
   { verdict: "both_true", name: "Both true", title: "Both stay, and are not named to each other again", done: "Settled: both are true." },
 ];
+const TWO = VERDICTS.filter((each) => each.verdict !== "corrects");
+const FEW = 3;
 
 export function Unsettled({ turn }: { turn: number }) {
   const session = useSession();
@@ -48,7 +50,24 @@ export function Unsettled({ turn }: { turn: number }) {
   );
 }
 
-function Pair({ of, reload }: { of: Open; reload: () => void }) {
+/** The first pairs on a page that is about more: the two verdicts that fit most of them, and the way to the rest. */
+export function Whichever({ turn, settled }: { turn: number; settled: () => void }) {
+  const { namespace } = useSession();
+  const found = useLoad(`whichever ${namespace} ${turn}`, (signal) => call("get", "/api/v1/memories/unsettled", { query: { limit: FEW }, namespace, signal }));
+  const items = (found.data?.items ?? []).map((each) => ({ ...each, id: `${each.newer.id} ${each.older.id}` }));
+  if (!items.length) return <Trouble error={found.error} />;
+  return (
+    <Section title="Which holds?" note={<a href={href("changes", { part: "unsettled" })}>all pairs</a>}>
+      <ol class="pairs">
+        {items.map((each) => (
+          <Pair key={each.id} of={each} reload={settled} verdicts={TWO} />
+        ))}
+      </ol>
+    </Section>
+  );
+}
+
+function Pair({ of, reload, verdicts = VERDICTS }: { of: Open; reload: () => void; verdicts?: typeof VERDICTS }) {
   const session = useSession();
   const { namespace } = session;
   const settle = (verdict: Verdict) => async () => {
@@ -72,7 +91,7 @@ function Pair({ of, reload }: { of: Open; reload: () => void }) {
       <Difference before={of.older.content} after={of.newer.content} />
       <div class="acts">
         {mayWrite(session) &&
-          VERDICTS.map(({ verdict, name, title, done }) => (
+          verdicts.map(({ verdict, name, title, done }) => (
             <Act key={verdict} class="small" title={title} done={done} run={settle(verdict)}>
               {name}
             </Act>

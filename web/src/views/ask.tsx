@@ -41,7 +41,13 @@ export function Ask() {
   );
 }
 
+const ASKED_FOR = "loci asked for"; // whom the last question was asked for: `I` means the same in the next one
+
+/** Whom `I` means where the address does not say: the user of the key, or the one that was asked for last. */
+const lastAsker = (): string | null => sessionStorage.getItem(ASKED_FOR);
+
 function Question({ params }: { params: URLSearchParams }) {
+  const { me } = useSession();
   const asked = params.get("q") ?? "";
   const field = useField(asked);
   const on = params.get("arms")?.split(",").filter(Boolean) ?? [...ARMS];
@@ -50,9 +56,14 @@ function Question({ params }: { params: URLSearchParams }) {
     const usual = left.length === ARMS.length && ARMS.every((each) => left.includes(each));
     go(changed({ arms: usual || !left.length ? null : left.join(",") }));
   };
+  const askFor = (user: string | null) => {
+    if (user) sessionStorage.setItem(ASKED_FOR, user);
+    else sessionStorage.removeItem(ASKED_FOR);
+    go(changed({ user, log: null }));
+  };
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
-    go(changed({ q: field.current!.value.trim() || null, log: null, why: null }));
+    go(changed({ q: field.current!.value.trim() || null, log: null, why: null, user: params.get("user") || (me.user ? null : lastAsker()) }));
   };
   return (
     <form class="question" role="search" aria-label="Ask" onSubmit={submit}>
@@ -72,8 +83,8 @@ function Question({ params }: { params: URLSearchParams }) {
           {params.get("b") || params.get("log") ? "One side only" : "Side by side…"}
         </a>
         <label class="size">
-          On behalf of
-          <Parameter name="user" asked={params.get("user") ?? ""} placeholder="nobody named" maxLength={255} change={(user) => go(changed({ user, log: null }))} />
+          I am
+          <Parameter name="user" asked={params.get("user") ?? ""} placeholder={me.user ?? "nobody named"} maxLength={255} change={(user) => askFor(user)} />
         </label>
         <label class="size">
           Results

@@ -5,6 +5,7 @@ import { count, dayOf, many } from "../format";
 import { Copy, Empty, Section, Trouble } from "../parts/common";
 import { Operations } from "../parts/operations";
 import { Text } from "../parts/text";
+import { Whichever } from "../parts/unsettled";
 import { useSession } from "../session";
 import { href, useLoad } from "../state";
 
@@ -15,7 +16,8 @@ const SHOWN = 5;
 export function Home() {
   const session = useSession();
   const { about, namespace } = session;
-  const since = new Date(new Date().setHours(0, 0, 0, 0)).toISOString();
+  const since = new Date(new Date().setUTCHours(0, 0, 0, 0)).toISOString(); // all times of the page are of UTC
+  const [turn, setTurn] = useState(0);
   const log = useLoad(`log ${namespace} ${since}`, (signal) => call("get", "/api/v1/operations", { query: { limit: MOST, since }, namespace, signal }));
   const recent = log.data?.items ?? [];
   const changed = recent.reduce((sum, each) => sum + Object.values(each.changes).reduce((all, n) => all + n, 0), 0);
@@ -37,6 +39,7 @@ export function Home() {
       )}
       <div class="columns">
         <div>
+          <Whichever turn={turn} settled={() => setTurn(turn + 1)} />
           <Tries />
           <Section title="Changed today" note={<a href={href("changes")}>all changes</a>}>
             {recent.length > 0 && (
@@ -52,7 +55,7 @@ export function Home() {
         <div>
           <Growth />
           <Kinds />
-          <Pending />
+          <Pending turn={turn} />
         </div>
       </div>
       <Connect />
@@ -120,9 +123,9 @@ function Growth() {
 }
 
 /** What is to be done yet: by the service by itself, or by somebody who decides. */
-function Pending() {
+function Pending({ turn }: { turn: number }) {
   const { namespace, about } = useSession();
-  const found = useLoad(`pending ${namespace} ${about?.memories}`, async (signal) => {
+  const found = useLoad(`pending ${namespace} ${about?.memories} ${turn}`, async (signal) => {
     const read = (state: "waiting" | "running" | "dead") => call("get", "/api/v1/jobs", { query: { state, limit: MOST }, namespace, signal });
     const [waiting, running, dead, pairs, open] = await Promise.all([
       read("waiting"),
