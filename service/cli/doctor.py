@@ -12,7 +12,7 @@ from db.health import Check
 from db.metrics import job_metrics
 from db.pool import Connection
 from loci.models.server import Readiness
-from service.cli.owner_socket import find_service, folder_of, port_of
+from service.cli.owner_socket import find_service, folder_of, port_of, short_path
 from service.cli.serve import reached_at
 from service.cli.session import connect
 from service.cli.shell import Failure, first_line
@@ -77,7 +77,7 @@ async def check_service(settings: Settings) -> Check:
     """
     path = find_service(folder_of(settings.data_dir, settings.database_url))
     where = f"port {port_of(path)}" if path else f"{reached_at(settings.host)}:{settings.port}"
-    transport = httpx.AsyncHTTPTransport(uds=str(path)) if path else None
+    transport = httpx.AsyncHTTPTransport(uds=short_path(path)) if path else None
     base = "http://localhost" if path else f"http://{where}"
     try:
         async with httpx.AsyncClient(transport=transport, timeout=PATIENCE, base_url=base) as client:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from service.cli.loading import loading
-from service.cli.owner_socket import answers, find_service, folder_of
+from service.cli.owner_socket import answers, find_service, folder_of, short_path
 from service.cli.relay import relay
 from service.cli.session import embedded_folder, reach
 from service.cli.shell import Failure, explain
@@ -290,7 +290,7 @@ async def _here(settings: "Settings", ended: "asyncio.Event") -> "AsyncIterator[
         return
     from service.http.caller import MCP_AGENT
 
-    transport, timeout = httpx.AsyncHTTPTransport(uds=str(path)), httpx.Timeout(300, connect=5)
+    transport, timeout = httpx.AsyncHTTPTransport(uds=short_path(path)), httpx.Timeout(300, connect=5)
     agent = {"User-Agent": MCP_AGENT}
     async with httpx.AsyncClient(transport=transport, base_url=f"http://localhost{API}/", headers=agent, timeout=timeout) as client:
         yield client

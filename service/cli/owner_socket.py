@@ -139,13 +139,21 @@ def _remove_unserved(folder: Path) -> None:
             continue
 
 
-def _with_short_path(path: Path, act: Callable[[str], None]) -> None:
+def short_path(path: Path) -> str:
+    """The path of a socket for other libraries, as long as this process lives: its folder stays open where the path is too long."""
+    kept: list[str] = []
+    _with_short_path(path, kept.append, close=False)
+    return kept[0]
+
+
+def _with_short_path(path: Path, act: Callable[[str], None], *, close: bool = True) -> None:
     """Act on the path of a socket. One that is too long goes by a descriptor of its folder, where the system names those."""
     if len(os.fsencode(path)) <= LONGEST_PATH or not DESCRIPTORS.is_dir():
         act(str(path))
         return
-    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         act(f"{DESCRIPTORS}/{folder}/{path.name}")
     finally:
-        os.close(folder)
+        if close:
+            os.close(folder)

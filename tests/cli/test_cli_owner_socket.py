@@ -16,7 +16,7 @@ import httpx
 import pytest
 from mcp.client.stdio import StdioServerParameters
 
-from service.cli.owner_socket import OwnerSocket, answers, find_service, folder_of, leave_socket
+from service.cli.owner_socket import OwnerSocket, answers, find_service, folder_of, leave_socket, short_path
 from service.cli.rest import OPENED
 from service.settings import get_settings
 from tests.catalogue import ROOT
@@ -66,7 +66,7 @@ def data(loci: Loci, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def sockets(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.rglob("*") if path.is_socket())
+    return sorted(path for path in folder.rglob("[!.]*") if path.is_socket())
 
 
 @pytest.fixture
@@ -213,7 +213,10 @@ def test_a_data_folder_with_a_long_path_has_its_socket_too(tmp_path: Path) -> No
     made = OwnerSocket(folder, 8420)
     try:
         made.show()
-        assert find_service(folder) is not None
+        found = find_service(folder)
+        assert found is not None
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.connect(short_path(found))  # as other libraries do
     finally:
         made.close()
 
