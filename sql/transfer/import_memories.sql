@@ -2,8 +2,10 @@
 -- there already, whatever became of it since: nothing is written, so that a file may be imported again. Content that an
 -- open memory states (without a lineage; or the newest version of the named one) is merged into it: it gains what the
 -- item says of entities and edges, and is not reinforced, because a copy of a file is no observation. All others are
--- written by remember. edges_written, edges_there: of the edges that items state, those that are new, and the others;
--- items that became one memory have them in the first row. Cost: two index probes an item, one more for an item with
+-- written by remember; versions of one lineage stand in the order of the times at which they were written there
+-- (written_at of an item), whichever comes first: see place_imported_versions. edges_written, edges_there: of the
+-- edges that items state, those that are new, and the others; items that became one memory have them in the first row.
+-- Cost: two index probes an item, one more for an item with
 -- edges, and remember. Errors: those of remember.
 create or replace function loci_api.import_memories(p_namespace text, p_items jsonb)
 returns table (ordinal integer, id uuid, outcome text, edges_written integer, edges_there integer)
@@ -17,13 +19,20 @@ declare
     v_new     jsonb;
     v_merged  jsonb;
 begin
+    perform loci_internal.lock_lineages(v_ns, array(
+        select jsonb_populate_record(null::loci_internal.memory_input,
+                                     i.item - array['metadata', 'content'] || jsonb_build_object('ordinal', i.ordinal))
+        from jsonb_array_elements(p_items) with ordinality i(item, ordinal)
+        where i.item ->> 'lineage' is not null and not exists (
+            select from loci_data.memories m where m.namespace_id = v_ns and m.id = (i.item ->> 'id')::uuid)));
     select jsonb_agg(jsonb_build_object('ordinal', k.ordinal, 'id', k.id, 'outcome', k.outcome, 'item', k.item)
                      order by k.ordinal) into v_known
     from loci_internal.find_imported_memories(v_ns, p_items, v_at) k;
     v_new := (select jsonb_agg(k -> 'item' order by (k ->> 'ordinal')::integer) from jsonb_array_elements(v_known) k
               where k ->> 'outcome' = 'written');
     if v_new is not null then
-        perform count(*) from loci_api.remember(p_namespace, v_new);
+        perform count(*) from loci_api.remember(
+            p_namespace, loci_internal.place_imported_versions(v_ns, v_new, v_at));
     end if;
     v_merged := (select jsonb_agg(k order by (k ->> 'ordinal')::integer) from jsonb_array_elements(v_known) k
                  where k ->> 'outcome' = 'merged');
@@ -68,13 +77,15 @@ comment on function loci_internal.count_imported_edges(integer, jsonb, timestamp
     'What became of imported items, and how many edges that they state are new.';
 
 -- Which items of an import are there already, and as what? By their ids; by their content, where it may fold; or by an
--- item before them. Index probes, planned for any namespace: primary key, memories_fold, memories_open_lineage.
+-- item before them. A version that was written there at another time is another one, whatever it says. Index probes,
+-- planned for any namespace: primary key, memories_fold, memories_lineage_version_key.
 create or replace function loci_internal.find_imported_memories(p_namespace_id integer, p_items jsonb, p_at timestamptz)
 returns table (ordinal integer, id uuid, outcome text, item jsonb)
 language sql stable set search_path = '' set enable_seqscan = off set plan_cache_mode = force_generic_plan
 as $$
     with item as materialized (
         select i.ordinal::integer, (i.item ->> 'id')::uuid as id, i.item, i.item ->> 'lineage' as lineage,
+               (i.item ->> 'written_at')::timestamptz as written_at,
                loci_internal.content_hash(i.item ->> 'content') as hash, i.item ->> 'category' as category,
                loci_internal.wording_scope(i.item ->> 'content', i.item ->> 'about',
                                            loci_internal.speaker_of(i.item ->> 'source', null),
@@ -96,8 +107,11 @@ as $$
             order by m.fold_scope limit 1) folded on true
         left join lateral (
             select m.id from loci_data.memories m
+            cross join lateral (select loci_internal.source_time(m.id, m.metadata) as written_at) s
             where i.folds and i.lineage is not null and m.namespace_id = p_namespace_id and m.lineage = i.lineage
-              and m.valid_to is null and m.status = 'active' and m.content_hash = i.hash limit 1) newest on true
+              and m.content_hash = i.hash and m.status = 'active' and (s.written_at = i.written_at
+                  or (m.valid_to is null and (s.written_at is null or i.written_at is null)))
+            order by m.version desc limit 1) newest on true
         cross join lateral (select coalesce(folded.id, newest.id) as id) said
     )
     select s.ordinal, case when s.there then s.id else coalesce(s.said, first.id, s.id) end,

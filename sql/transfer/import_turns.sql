@@ -1,7 +1,8 @@
--- Turns out of another system's file, into their sessions, in the order given. A turn is there already if its session
--- has one with the same source_id in its metadata. Sessions are locked in order of their names. Cost: the turns of the
--- sessions are read once a call (primary key), by plans that serve every session. Security definer: writes past the
--- policies; checks the caller itself. Errors: those of add_turns.
+-- Turns out of another system's file, into their sessions: by when they were said, where all that are new of a session
+-- say that, else in the order given. A turn is there already if its session has one with the same source_id in its
+-- metadata. Sessions are locked in order of their names. Cost: the turns of the sessions are read once a call (primary
+-- key), by plans that serve every session. Security definer: writes past the policies; checks the caller itself. Errors:
+-- those of add_turns.
 create or replace function loci_api.import_turns(p_namespace text, p_turns jsonb)
 returns table (ordinal integer, outcome text)
 language plpgsql volatile security definer set search_path = '' set plan_cache_mode = force_generic_plan
@@ -28,11 +29,16 @@ begin
                 select t.metadata ->> 'source_id' from loci_data.conversation_turns t
                 where t.namespace_id = v_ns and t.session_id = v_session.name
                   and t.metadata ->> 'source_id' is not null)
-            group by k.key order by 1);
+            group by k.key);
+        v_wanted := array(
+            select w.o from (select u.o, p_turns -> (u.o - 1) ->> 'said_at' as said from unnest(v_wanted) u(o)) w
+            order by case when (select bool_and(p_turns -> (a - 1) ->> 'said_at' is not null) from unnest(v_wanted) a)
+                          then w.said::timestamptz end, w.o);
         if v_wanted <> '{}' then
             perform count(*) from loci_api.add_turns(
                 p_namespace, v_session.name,
-                (select jsonb_agg((p_turns -> (o - 1)) - 'session_id' order by o) from unnest(v_wanted) o));
+                (select jsonb_agg((p_turns -> (u.o - 1)) - 'session_id' order by u.n)
+                 from unnest(v_wanted) with ordinality u(o, n)));
             v_new := v_new || v_wanted;
         end if;
     end loop;

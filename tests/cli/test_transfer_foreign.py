@@ -138,6 +138,33 @@ def test_a_newer_file_makes_new_versions_and_files_of_two_accounts_stay_apart(lo
     ]
 
 
+@pytest.mark.parametrize("history_first", [True, False])
+def test_of_both_exports_of_mem0_the_newer_fact_is_current(loci: Loci, namespace: str, tmp_path: Path, history_first: bool) -> None:
+    page = {"id": "m-1", "memory": "Lives in London", "created_at": "2025-09-01T12:00:00Z", "updated_at": "2026-03-02T17:00:00Z"}
+    (tmp_path / "page").write_text(json.dumps({"results": [page]}))
+    paths = [mem0_history(tmp_path / "history"), tmp_path / "page"]
+    for path in paths if history_first else paths[::-1]:
+        loci("import", str(path), "-n", namespace)
+    home = [row for row in loci.rows(FACTS, namespace) if row["content"].startswith("Lives")]
+    assert {(row["content"], row["valid_from"][:10], (row["valid_to"] or "")[:10]) for row in home} == {
+        ("Lives in Paris", "2025-09-01", "2026-03-02"),
+        ("Lives in London", "2026-03-02", ""),
+    }
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_memory_that_another_replaced_is_over_whichever_page_comes_first(
+    loci: Loci, namespace: str, tmp_path: Path, turned: bool
+) -> None:
+    old = {"id": "m-1", "memory": "Lives in Paris", "created_at": "2025-01-01T00:00:00Z"}
+    new = {"id": "m-2", "memory": "Lives in London", "created_at": "2026-01-01T00:00:00Z"}
+    pages = [[old], [{**old, "updated_at": "2026-01-01T00:00:00Z", "replaced_by": "m-2"}, new]]
+    for page in pages[::-1] if turned else pages:
+        (tmp_path / "x").write_text(json.dumps({"results": page}))
+        imported(loci, tmp_path / "x", namespace)
+    assert [row["content"] for row in loci.rows(FACTS, namespace) if row["valid_to"] is None] == ["Lives in London"]
+
+
 def test_texts_that_no_database_takes_are_mended_and_counted(loci: Loci, namespace: str, tmp_path: Path) -> None:
     (tmp_path / "x").write_text('{"type":"entity","name":"A\\u0000da","entityType":"","observations":["half \\ud800 of it"]}')
     report = imported(loci, tmp_path / "x", namespace)

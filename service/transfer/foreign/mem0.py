@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from service.transfer.foreign.items import each, first_of, is_list, preview, values
 from service.transfer.foreign.markdown import front_matter
-from service.transfer.foreign.records import Edge, Entity, Json, Memory, Notes, Record
+from service.transfer.foreign.records import Edge, Entity, Json, Link, Memory, Notes, Record
 from service.transfer.foreign.sources import File, Source
 from service.transfer.foreign.values import (
     WrongValue,
@@ -44,14 +44,14 @@ OWN = {
 
 
 def read(source: Source, notes: Notes) -> Iterator[Record]:
-    """Memories, each in a lineage of its id; entities with what they are mentioned in; relations of the removed graph."""
+    """Memories, each in a lineage of its id; what was replaced there is over; entities; the relations of the old graph."""
     for file in source.files:
         if file.head(8).lstrip().startswith(b"---"):
             yield from _blocks(file, notes)
     files = [file for file in source.files if not file.head(8).lstrip().startswith(b"---")]
-    mentions, later = _look_ahead(files)
+    mentions = _mentions(files)
     for file in files:
-        yield from each(values(file, notes, *LISTS), notes, lambda place, item: _item(place, item, notes, mentions, later))
+        yield from each(values(file, notes, *LISTS), notes, lambda place, item: _item(place, item, notes, mentions))
         if not is_list(file) and isinstance(start := preview(file), dict) and set(LISTS) & start.keys():
             relations = enumerate(file.items("relations.item"))
             yield from each(((file.place(f"relations[{n}]"), item) for n, item in relations), notes, _relation)
@@ -59,26 +59,23 @@ def read(source: Source, notes: Notes) -> Iterator[Record]:
                 notes.remark(f"{file.place()} is one page of several: import the others too")
 
 
-def _look_ahead(files: list[File]) -> tuple[dict[str, list[str]], dict[str, str]]:
-    """Which entities mention a memory, by the rows of the entity collection; and which memory replaced which."""
+def _mentions(files: list[File]) -> dict[str, list[str]]:
+    """Which entities mention a memory, by the rows of the entity collection."""
     mentions: dict[str, list[str]] = {}
-    later: dict[str, str] = {}
     silent = Notes()
     for file in files:
         for _, item in values(file, silent, *LISTS):
             if not isinstance(item, dict):
                 continue
-            if isinstance(item.get("replaced_by"), str):
-                later[str(item.get("id"))] = item["replaced_by"]
             payload = item.get("payload")
             if isinstance(payload, dict) and "entity_type" in payload and isinstance(payload.get("data"), str):
                 linked_ids = payload.get("linked_memory_ids")
                 for linked in linked_ids if isinstance(linked_ids, list) else []:
                     mentions.setdefault(str(linked), []).append(label(payload["data"]))
-    return mentions, later
+    return mentions
 
 
-def _item(place: str, item: Json, notes: Notes, mentions: dict[str, list[str]], later: dict[str, str]) -> Iterator[Record]:
+def _item(place: str, item: Json, notes: Notes, mentions: dict[str, list[str]]) -> Iterator[Record]:
     if "payload" in item:
         payload = object_of(item["payload"], "payload")
         if "entity_type" in payload:
@@ -94,7 +91,7 @@ def _item(place: str, item: Json, notes: Notes, mentions: dict[str, list[str]], 
     key = text_of(key, "id")
     metadata = object_of(item.get("metadata") or {}, "metadata")
     made, changed = moment(item.get("created_at"), "created_at"), moment(item.get("updated_at"), "updated_at")
-    replaced = key in later
+    newer = _text(item.get("replaced_by"))
     end = end_of(item.get("expiration_date"), "expiration_date")
     other = first_of(item, *SOURCES)
     source, about = said_of_user(text, item.get("user_id"), other if isinstance(other, str) else None)
@@ -104,11 +101,11 @@ def _item(place: str, item: Json, notes: Notes, mentions: dict[str, list[str]], 
         place,
         key,
         text,
-        lineage=_last(key, later),
+        lineage=key,
         category=category(metadata.get("category")),
         tags=words_of(item.get("categories")),
-        valid_from=made if replaced else None,
-        valid_to=(changed or made) if replaced else end,
+        valid_from=made if newer else None,
+        valid_to=(changed or made) if newer else end,
         made=made,
         changed=changed,
         source=source,
@@ -117,16 +114,8 @@ def _item(place: str, item: Json, notes: Notes, mentions: dict[str, list[str]], 
         metadata={**metadata, **rest_of(item, OWN)},
         entities=[{"name": name} for name in mentions.get(key, [])],
     )
-
-
-def _last(key: str, later: dict[str, str]) -> str:
-    """The memory that a chain of replacements ends in: the name of the lineage of all of them."""
-    seen = {key: None}
-    while (following := later.get(key)) is not None and following not in seen:
-        seen[following] = None
-        key = following
-    later.update(dict.fromkeys([each for each in seen if each != key], key))  # so that a chain is gone along once
-    return key
+    if newer:
+        yield Link(place, newer, key, "replaces")
 
 
 def _text(value: object) -> str | None:

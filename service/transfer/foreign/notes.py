@@ -276,6 +276,7 @@ def _exported(file: File, fields: Json, own: Json, body: str) -> Memory:
         raise WrongValue("loci.lineage: is missing")
     start, end = moment(fields.get("valid_from"), "valid_from"), moment(fields.get("valid_to"), "valid_to")
     metadata = fields.get("metadata")
+    lost = () if same else ("source_created_at", "source_updated_at")  # edited words were not written there
     return Memory(
         file.place(),
         lineage if same else f"{lineage}#{digest(body)}",
@@ -291,7 +292,7 @@ def _exported(file: File, fields: Json, own: Json, body: str) -> Memory:
         session=fields.get("session"),
         importance=fields.get("importance"),
         confidence=fields.get("confidence"),
-        metadata=metadata if isinstance(metadata, dict) else {},
+        metadata={name: item for name, item in metadata.items() if name not in lost} if isinstance(metadata, dict) else {},
     )
 
 

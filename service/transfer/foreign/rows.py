@@ -92,6 +92,9 @@ class Rows:
         self._notes.lose("edges beyond the first 1,000 of a memory", max(0, len(record.edges) - MOST_STATED))
         item["metadata"] = record.metadata if own else {**self._origin(record.key, record.made, record.changed), **record.metadata}
         checked = self._checked(MemoryInput, item)
+        if (written := record.changed or record.made) is not None and not own:
+            checked["written_at"] = written.isoformat()
+            checked |= {"start_is_derived": True} if record.valid_from is None and not self._created_is_valid else {}
         checked["id"] = record.id or str(self.id_of("memory", record.key, _said(record, checked)))
         return checked
 

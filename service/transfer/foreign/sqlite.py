@@ -5,7 +5,8 @@ A table is read where it is nothing but a table. Views, virtual tables and gener
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from itertools import groupby
 from typing import Any
 
@@ -37,6 +38,8 @@ SAFE = (
     "pragma temp_store = file",
 )
 COLUMNS = {"history": "pragma table_xinfo(history)", "store": "pragma table_xinfo(store)"}
+EVENTS = ("ADD", "UPDATE", "DELETE")  # in their order
+EARLIEST = datetime.min.replace(tzinfo=UTC)
 FUNCTIONS = {"count"}
 NAMES = "select name from sqlite_schema where type = 'table' and rootpage > 0"  # a virtual table has no page
 
@@ -93,13 +96,13 @@ def _check(file: File, connection: sqlite3.Connection, table: str) -> None:
 
 
 def read_history(source: Source, notes: Notes) -> Iterator[Record]:
-    """mem0's history: the rows of a memory are the versions of a lineage, and a deletion ends the last one."""
+    """mem0's history: the rows of a memory, by their times, are the versions of a lineage, and a deletion ends the last one."""
     for file in source.files:
         with opened(file) as connection:
             _check(file, connection, "history")
             rows = connection.execute("select * from history not indexed order by memory_id, rowid")
             for memory_id, group in groupby(rows, key=lambda row: row["memory_id"]):
-                yield from _lineage(file, str(memory_id), [dict(row) for row in group], notes)
+                yield from _lineage(file, str(memory_id), sorted((dict(row) for row in group), key=_order), notes)
             if "messages" in _names(connection):
                 notes.lose(
                     "recent messages of mem0 (its table messages)",
@@ -144,6 +147,14 @@ def _lineage(file: File, memory_id: str, rows: list[Json], notes: Notes) -> list
         versions[-1].valid_to = ended
     end_versions(versions)
     return versions
+
+
+def _order(row: Json) -> tuple[datetime, int]:
+    """Rows of a memory as they came about; those without a time, and of one moment, as they stand."""
+    with suppress(WrongValue):
+        event = row.get("event")
+        return _when(row) or EARLIEST, EVENTS.index(event) if event in EVENTS else 0
+    return EARLIEST, 0
 
 
 def _when(row: Json) -> Any:
