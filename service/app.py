@@ -12,6 +12,7 @@ import psycopg
 from fastapi import FastAPI
 from psycopg.rows import dict_row
 from psycopg_pool import PoolClosed, PoolTimeout
+from starlette.middleware.cors import CORSMiddleware
 from starlette.types import Lifespan
 
 from db import health
@@ -30,7 +31,7 @@ from service.embedding.active import make_active_provider
 from service.embedding.cache import VectorCache
 from service.http.hosts import Hosts
 from service.http.middleware import RequestMiddleware
-from service.http.openapi import openapi_document
+from service.http.openapi import HEADERS, openapi_document
 from service.http.problems import install
 from service.jobs.runner import Runner
 from service.llm.factory import make_model
@@ -195,6 +196,18 @@ def make_reads(settings: Settings, pool: Pool, background: Pool, control: Pool, 
     return Reads(standbys, Notes(background))
 
 
+def answer_origins(app: FastAPI, origins: list[str]) -> None:
+    """Let pages of other origins call, and read refusals too. Keys come in headers; no cookie goes along."""
+    if origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=origins,
+            allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
+            allow_headers=["*"],
+            expose_headers=list(HEADERS),
+        )
+
+
 def create_app(settings: Settings, url: str, server: EmbeddedServer | None = None) -> FastAPI:
     """Make the application over a migrated database. `server` is watched while it runs, if given."""
     provider = make_active_provider(settings.embedding)
@@ -288,4 +301,5 @@ def create_app(settings: Settings, url: str, server: EmbeddedServer | None = Non
         max_bodies_bytes=limits.bodies,
         body_seconds=limits.body_seconds,
     )
+    answer_origins(app, settings.cors_origins)
     return app

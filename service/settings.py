@@ -1,5 +1,6 @@
 """Settings of the service, from the environment (prefix LOCI_, `__` between levels) and a .env file."""
 
+import re
 from functools import cache
 from ipaddress import ip_network
 from pathlib import Path
@@ -7,6 +8,8 @@ from typing import Annotated, Literal
 
 from pydantic import AliasChoices, BaseModel, Field, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/\s?#@]+", re.IGNORECASE)
 
 
 class EmbeddingSettings(BaseModel):
@@ -253,6 +256,11 @@ class Settings(BaseSettings):
         default=[],
         description="Names, with commas between, that a service without keys answers to besides this machine's own; `*`: all",
     )
+    cors_origins: Annotated[list[str], NoDecode] = Field(
+        default=[],
+        description="Origins, such as https://app.example, with commas between, whose pages may call the service from a browser; "
+        "`*`: all, where keys are required",
+    )
     rate_limit: int | None = Field(
         default=None, ge=1, le=1_000_000, description="Requests a minute of a key that has no limit of its own; none: any number"
     )
@@ -315,10 +323,18 @@ class Settings(BaseSettings):
     def _words(cls, value: object) -> object:
         return value.split() if isinstance(value, str) else value
 
-    @field_validator("allowed_hosts", mode="before")
+    @field_validator("allowed_hosts", "cors_origins", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
         return [name.strip() for name in value.split(",") if name.strip()] if isinstance(value, str) else value
+
+    @field_validator("cors_origins")
+    @classmethod
+    def _origins(cls, value: list[str]) -> list[str]:
+        wrong = [name for name in value if name != "*" and not ORIGIN.fullmatch(name)]
+        if wrong:
+            raise ValueError(f"{wrong[0]!r} is no origin: expected a scheme, a host and a port, such as https://app.example:8443")
+        return [name.lower() for name in value]
 
     @field_validator("trusted_proxies", mode="before")
     @classmethod

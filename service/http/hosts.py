@@ -1,7 +1,8 @@
 """Which names a service without keys answers to, and to whose pages.
 
 Where no key is asked for, whoever reaches the port may do everything. A page in a browser reaches it under a name that its owner
-points here (DNS rebinding), or across sites: so only this machine's own names, and those of LOCI_ALLOWED_HOSTS, are answered.
+points here (DNS rebinding), or across sites: so only this machine's own names, those of LOCI_ALLOWED_HOSTS, and pages of the
+origins that LOCI_CORS_ORIGINS names one by one are answered.
 With keys there is nothing to reach without one.
 """
 
@@ -13,7 +14,7 @@ from service.http.page import VIEWS
 from service.settings import Settings
 
 LOOPBACK = "localhost"
-HINT = "Name the host in LOCI_ALLOWED_HOSTS, or require keys: LOCI_REQUIRE_KEYS=true."
+HINT = "Name the host in LOCI_ALLOWED_HOSTS or the origin in LOCI_CORS_ORIGINS, or require keys: LOCI_REQUIRE_KEYS=true."
 PAGES = VIEWS | {"/docs"}  # what a link from elsewhere may lead to: they say nothing of what is stored
 VISIT = {b"sec-fetch-mode": ["navigate"], b"sec-fetch-dest": ["document"]}  # somebody followed a link
 Headers = dict[bytes, list[str]]
@@ -29,6 +30,7 @@ class Hosts:
         if settings.loopback:
             self._names |= {LOOPBACK, host_of(_bracketed(settings.host))}
         self._names.discard(None)
+        self._origins = set(settings.cors_origins) - {"*"}
 
     def refusal(self, scope: dict[str, Any]) -> LociError | None:
         """The error of a request; None if it may pass."""
@@ -44,7 +46,8 @@ class Hosts:
             )
         origins = sent.get(b"origin")
         if origins is not None:
-            foreign = not self._known(list(map(origin_host, origins)))
+            named = len(origins) == 1 and origins[0] in self._origins
+            foreign = not (named or self._known(list(map(origin_host, origins))))
         else:  # a picture, a frame or a script of a page; a link
             foreign = "cross-site" in sent.get(b"sec-fetch-site", []) and not _is_visit(scope, sent)
         return (

@@ -58,7 +58,7 @@ UNRUN = {  # page: how a block begins, and why it is not run
     "docs/retain.md": {"$ curl": NEEDS_MODEL},
     "docs/running/README.md": {"LOCI_MIGRATION_URL": ELSEWHERE, "docker compose": "needs Docker; tests/docker does that"},
     "docs/tuning.md": {"loci tune questions.jsonl": ELSEWHERE},
-    "docs/typescript.md": {"make npm": "tests/page/test_page_client.py does that"},
+    "docs/typescript.md": {"make npm": "tests/page/test_page_client.py does that", "LOCI_CORS_ORIGINS": STARTS},
     "docs/installing.md": {"pip install": INSTALLS, "make wheels": INSTALLS, "# a service with the demo": INSTALLS},
 }  # fmt: skip
 ELSEWHERE_RUN = {  # pages with a test of their own

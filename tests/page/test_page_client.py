@@ -14,6 +14,7 @@ from service.app import create_app
 from service.settings import Settings
 from tests.catalogue import ROOT
 from tests.databases import Server
+from tests.docs.test_blocks import blocks
 from tests.page.browser import node
 from tests.services import serve
 
@@ -34,6 +35,14 @@ client.recall(slug, { key: 3 });
 client.recall("q", { k: "three" });
 // @ts-expect-error a memory's content is a text
 const wrong: number = (await client.memories.get("x")).content;
+const said: string | undefined = (await client.recall("q", { k: 1 })).results[0]?.content;
+const known: string[] = (await client.recall("q")).results.map((memory) => memory.content + memory.lineage);
+const mixed = (await client.recall("q", { arms: ["lexical", "working_memory"] })).results;
+const words: (string | undefined)[] = mixed.map((result) => result.content ?? result.key);
+const turns_said: number = mixed.filter((result) => result.tier === "conversation").length;
+// @ts-expect-error an entry of working memory has no content
+const always: string[] = mixed.map((result) => result.content);
+export { always, known, said, turns_said, words, wrong };
 """
 SCRIPT = """
 import assert from "node:assert";
@@ -102,9 +111,13 @@ def test_the_package_is_esm_for_node_and_browsers_and_brings_its_types(project: 
     assert {path.name for path in installed.iterdir()} == {"dist", "README.md", "package.json"}
     code = "".join(path.read_text() for path in installed.glob("dist/*.js"))
     assert set(re.findall(r'from "([^"]+)"', code)) == {"./calls.js", "./groups.js"}  # nothing of Node's own
-    (project / "typed.ts").write_text(TYPED)
+    examples = {f"example{number}.ts": block.text for number, block in enumerate(each for each in blocks() if each.kind == "ts")}
+    assert examples
+    for name, text in {"typed.ts": TYPED, **examples}.items():
+        (project / name).write_text(text)
     options = ["--noEmit", "--strict", "--target", "es2022", "--module", "nodenext", "--skipDefaultLibCheck"]
-    done = run(project, str(ROOT / "web/node_modules/typescript/bin/tsc"), *options, "typed.ts")  # bundlers resolve what Node does
+    tsc = str(ROOT / "web/node_modules/typescript/bin/tsc")  # bundlers resolve what Node does
+    done = run(project, tsc, *options, "typed.ts", *examples)
     assert done.returncode == 0, done.stdout
 
 

@@ -21,6 +21,18 @@ type Told = Omit<Fields<"/api/v1/remember", "post">, "messages">;
 type Asked = Omit<Fields<"/api/v1/recall", "post">, "query">;
 type Wanted = Omit<Fields<"/api/v1/context", "post">, "message">;
 type Taken = Omit<Fields<"/api/v1/retain", "post">, "content">;
+type Recalled = Reply<Operation<"/api/v1/recall", "post">>;
+type Tier = Recalled["results"][number];
+/** The name of a field of any member of a union. */
+type AnyKey<U> = U extends unknown ? keyof U : never;
+/** A union whose members have all its fields: those that one lacks are undefined, so that each can be read without asking. */
+type Readable<U, All extends PropertyKey = AnyKey<U>> = U extends unknown ? U & { [K in Exclude<All, keyof U>]?: undefined } : never;
+/** A memory as a result of a recall. */
+export type RecalledMemory = Extract<Tier, { tier: "memory" }>;
+/** A result of a recall that asked for other tiers too: `tier` says what it is. */
+export type RecallResult = Readable<Tier>;
+/** What a recall found; without `arms` all its results are memories. */
+export type Recall<R = RecalledMemory> = Omit<Recalled, "results"> & { results: R[] };
 /** A message as OpenAI, Anthropic, LangChain or the Vercel AI SDK have it: a role, and a text or parts. */
 export type Message = { role?: string; content?: unknown } & Record<string, unknown>;
 
@@ -48,8 +60,13 @@ export class LociClient {
     return this.call("post", `${API}/remember`, { body: { ...fields, messages: said as never } });
   }
 
-  /** Ask: memories that answer, best first, with constraints and entities. */
-  recall(query: string, fields: Asked = {}) {
+  /**
+   * Ask: memories that answer, best first, with constraints and entities. Where `arms` name them, entries of working memory and turns
+   * of conversations are among the results.
+   */
+  recall(query: string, fields?: Asked & { arms?: null }): Promise<Recall>;
+  recall(query: string, fields: Asked): Promise<Recall<RecallResult>>;
+  recall(query: string, fields: Asked = {}): Promise<unknown> {
     return this.call("post", `${API}/recall`, { body: { ...fields, query } });
   }
 
