@@ -90,7 +90,13 @@ class ImportedRow(TypedDict):
     outcome: str
 
 
-class ImportedMemory(ImportedRow):
+class ImportedNames(ImportedRow):
+    """The same of what names entities: in the first row, how many entities are new because all of them name them."""
+
+    entities_written: int
+
+
+class ImportedMemory(ImportedNames):
     """The same of a memory, with how many of the edges that it states are new, and how many are not."""
 
     edges_written: int
@@ -107,9 +113,9 @@ async def import_entities(tx: Transaction, *, items: list[JsonObject]) -> list[I
     return await tx.rows(ImportedRow, "select * from loci_api.import_entities(%(namespace)s, %(items)s)", items=Jsonb(items))
 
 
-async def import_edges(tx: Transaction, *, items: list[JsonObject]) -> list[ImportedRow]:
+async def import_edges(tx: Transaction, *, items: list[JsonObject]) -> list[ImportedNames]:
     """Write edges that are not believed yet; one row an item, in order."""
-    return await tx.rows(ImportedRow, "select * from loci_api.import_edges(%(namespace)s, %(items)s)", items=Jsonb(items))
+    return await tx.rows(ImportedNames, "select * from loci_api.import_edges(%(namespace)s, %(items)s)", items=Jsonb(items))
 
 
 async def import_turns(tx: Transaction, *, items: list[JsonObject]) -> list[ImportedRow]:

@@ -279,8 +279,7 @@ def create_app(settings: Settings, url: str, server: EmbeddedServer | None = Non
         license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
     )
     app.openapi = lambda: openapi_document(app, keys_required=settings.keys_required)  # type: ignore[method-assign]
-    app.state.loci = state
-    app.state.known_methods = known_methods()
+    app.state.loci, app.state.known_methods = state, known_methods()
     mcp = [Endpoint(app, settings, profile) for profile in ("loci", *OTHERS)]
     app.router.routes.extend(endpoint.route for endpoint in mcp)
     install(app)

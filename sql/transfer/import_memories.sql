@@ -5,10 +5,11 @@
 -- written by remember; versions of one lineage stand in the order of the times at which they were written there
 -- (written_at of an item), whichever comes first: see place_imported_versions. edges_written, edges_there: of the
 -- edges that items state, those that are new, and the others; items that became one memory have them in the first row.
--- Cost: two index probes an item, one more for an item with
--- edges, and remember. Errors: those of remember.
+-- entities_written, in the first row of all: entities that are new because items name them. Cost: two index probes an
+-- item, a few more for an item with entities or edges, and remember. Errors: those of remember.
 create or replace function loci_api.import_memories(p_namespace text, p_items jsonb)
-returns table (ordinal integer, id uuid, outcome text, edges_written integer, edges_there integer)
+returns table (ordinal integer, id uuid, outcome text, edges_written integer, edges_there integer,
+               entities_written integer)
 language plpgsql volatile security definer set search_path = ''
 as $$
 #variable_conflict use_column
@@ -43,12 +44,16 @@ begin
             array(select ((n - 1)::integer, (m ->> 'id')::uuid, null, true, null, null)::loci_internal.memory_outcome
                   from jsonb_array_elements(v_merged) with ordinality a(m, n) order by n), v_at);
     end if;
-    return query select c.* from loci_internal.count_imported_edges(v_ns, v_known, v_at) c order by c.ordinal;
+    return query
+    select c.*, case when c.ordinal = 1 then loci_internal.count_new_entities(v_ns, array(
+               select distinct (k ->> 'id')::uuid from jsonb_array_elements(v_known) k
+               where k -> 'item' ?| '{entities,edges,about}'), v_at) else 0 end
+    from loci_internal.count_imported_edges(v_ns, v_known, v_at) c order by c.ordinal;
 end $$;
 comment on function loci_api.import_memories(text, jsonb) is
     'Write memories of another system''s file, each with its id. One row an item, ordinal from 1: written, merged (its '
-    'content was there) or there (it was imported before), and how many of its edges are new. Errors: those of '
-    'remember.';
+    'content was there) or there (it was imported before), and how many of its edges and entities are new. '
+    'Errors: those of remember.';
 
 -- The outcome of items that have been imported (p_known), with how many of the edges that they state are new since
 -- p_at, and how many were there. A new edge has the id of its first observation, which is by the memory. Index

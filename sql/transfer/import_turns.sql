@@ -1,8 +1,8 @@
 -- Turns out of another system's file, into their sessions: by when they were said, where all that are new of a session
 -- say that, else in the order given. A turn is there already if its session has one with the same source_id in its
 -- metadata. Sessions are locked in order of their names. Cost: the turns of the sessions are read once a call (primary
--- key), by plans that serve every session. Security definer: writes past the policies; checks the caller itself. Errors:
--- those of add_turns.
+-- key), by plans that serve every session. Security definer: writes past the policies; checks the caller itself.
+-- Errors: those of add_turns.
 create or replace function loci_api.import_turns(p_namespace text, p_turns jsonb)
 returns table (ordinal integer, outcome text)
 language plpgsql volatile security definer set search_path = '' set plan_cache_mode = force_generic_plan

@@ -1,6 +1,10 @@
-"""Graphiti and Zep: dumps by the usual convention, APOC lines of Neo4j, pages of edges. Their four times are Loci's two."""
+"""Graphiti and Zep: dumps by the usual convention, APOC lines of Neo4j, pages of Zep's lists. Their four times are Loci's two.
+
+Tried with what Graphiti 0.31 and Zep's client 4.0 write.
+"""
 
 from collections.abc import Iterator
+from typing import Any
 
 from service.transfer.foreign.items import each, first_of, is_list, preview, values
 from service.transfer.foreign.records import Entity, Json, Link, Memory, Notes, Record
@@ -19,9 +23,22 @@ from service.transfer.foreign.values import (
     text_of,
 )
 
-GROUPS = ("episodes", "entities", "nodes", "edges", "facts")
-OF_NODE = {"uuid", "name", "group_id", "labels", "summary", "created_at", "name_embedding", "attributes"}
-OF_EDGE = {
+GROUPS = ("episodes", "entities", "nodes", "edges", "facts", "items")
+OF_ZEP = {"graph_uuid", "user_uuid", "score", "relevance"}
+OF_NODE = OF_ZEP | {
+    "uuid",
+    "name",
+    "group_id",
+    "labels",
+    "summary",
+    "created_at",
+    "name_embedding",
+    "attributes",
+    "degree",
+    "episode_uuids",
+    "episode_uuids_truncated",
+}
+OF_EDGE = OF_ZEP | {
     "uuid",
     "name",
     "fact",
@@ -40,6 +57,8 @@ OF_EDGE = {
     "source_node_labels",
     "target_node_labels",
     "attributes",
+    "scope",
+    "hyperedge_uuid",
 }
 
 
@@ -58,6 +77,8 @@ def read(source: Source, notes: Notes) -> Iterator[Record]:
 def _items(file: File, notes: Notes) -> Iterator[tuple[str, Json, str]]:
     """Items with their kind: node, episode, edge; `wrong` is none of them."""
     start = preview(file)
+    if isinstance(start, dict) and start.get("next_cursor"):
+        notes.remark(f"{file.place()} is one page of several: import the others too")
     listed = not is_list(file) and isinstance(start, dict) and any(isinstance(start.get(key), list) for key in GROUPS)
     for place, item in values(file, notes, *GROUPS):
         if not isinstance(item, dict):
@@ -107,28 +128,32 @@ class _Nodes:
             None,
         )
         self._nodes[uuid] = (name, kind)
-        self._notes.lose("embeddings", int("name_embedding" in item))
-        about = stated(
-            source_id=uuid, group_id=item.get("group_id"), source_created_at=item.get("created_at"), **rest_of(item, OF_NODE)
-        )
+        self._notes.lose("embeddings", int(item.get("name_embedding") is not None))
+        about = stated(source_id=uuid, group_id=_group(item), source_created_at=item.get("created_at"), **rest_of(item, OF_NODE))
         more = item.get("attributes")
         yield Entity(place, name, kind, [], item.get("summary") or None, {**about, **(more if isinstance(more, dict) else {})})
 
 
+def _group(item: Json) -> Any:
+    """The graph that it belongs to."""
+    return first_of(item, "group_id", "graph_uuid")
+
+
 def _episode(place: str, item: Json) -> Iterator[Record]:
     uuid, text = text_of(item.get("uuid"), "uuid"), text_of(item.get("content"), "content")
-    said, made = moment(item.get("valid_at"), "valid_at"), moment(item.get("created_at"), "created_at")
-    about = stated(name=item.get("name"), kind=item.get("source"), group_id=item.get("group_id"))
-    session = first_of(item, "thread_id", "session_id", "name")
+    said = moment(first_of(item, "valid_at", "reference_time"), "valid_at")
+    made = moment(item.get("created_at"), "created_at")
+    about = stated(name=item.get("name"), kind=item.get("source"), group_id=_group(item))
+    session = first_of(item, "thread_id", "thread_uuid", "session_id", "name")
     yield Memory(
         place,
         uuid,
         text,
-        category=category(item.get("group_id")),
+        category=category(_group(item)),
         layer=3,
         valid_from=said or made,
         made=made,
-        source=first_of(item, "source_description", "source"),
+        source=first_of(item, "source_description", "role_name", "source"),
         session=session,
         metadata=about,
     )
@@ -153,7 +178,7 @@ class _Edges:
         if start is not None and end is not None and end < start:
             raise WrongValue("invalid_at is before valid_at")
         self._seen.add(uuid)
-        self._notes.lose("embeddings", int("fact_embedding" in item))
+        self._notes.lose("embeddings", int(item.get("fact_embedding") is not None))
         entities = [{"name": name, **({"type": its} if its else {})} for name, its in ends if name is not None]
         edge = {"source": ends[0][0], "type": kind, "target": ends[1][0]}
         whole = all(name is not None for name, _ in ends)
@@ -161,7 +186,7 @@ class _Edges:
             self._notes.remark("facts whose entities are not in the file are memories without an edge: import the nodes with them")
         episodes = first_of(item, "episodes", "episode_uuids") or []
         about = stated(
-            group_id=item.get("group_id"),
+            group_id=_group(item),
             episodes=episodes,
             relation=kind,
             source_expired_at=item.get("expired_at"),
@@ -173,7 +198,7 @@ class _Edges:
             uuid,
             fact,
             lineage=uuid,
-            category=category(item.get("group_id"), kind.lower()),
+            category=category(_group(item), kind.lower()),
             valid_from=start,
             valid_to=end,
             made=made,

@@ -19,6 +19,8 @@ KEYS: tuple[tuple[frozenset[str], str], ...] = tuple(
         ("entities relations", "mcp-memory"),
         ("type properties", "graphiti"),
         ("uuid fact", "graphiti"),
+        ("uuid graph_uuid", "graphiti"),
+        ("uuid labels summary", "graphiti"),
         ("agents blocks", "letta"),
         ("core_memory messages", "letta"),
         ("archive_id text", "letta"),

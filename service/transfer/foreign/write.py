@@ -158,6 +158,7 @@ class Writer:
             self._report.notes.error(place, reason)
         for row, outcome in done:
             getattr(self._report, outcome["outcome"])[name] += 1
+            self._report.written["entities"] += outcome.get("entities_written", 0)
             if name == "memories":
                 self._ids[row.key] = str(outcome["id"])
                 self._report.written["edges"] += outcome.get("edges_written", 0)

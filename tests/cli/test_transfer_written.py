@@ -1,0 +1,134 @@
+"""Files that programs of today wrote, each named with its version, are read right: tests/data/written.
+
+Those of Zep are made by the models of its client, because its server is nobody's to run; texts that Claude Code writes for itself are
+taken out of its session.
+"""
+
+import json
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from service.transfer.foreign.records import Entity, Link, Memory, Turn
+from tests.catalogue import ROOT
+from tests.cli.conftest import Loci
+from tests.cli.test_transfer_foreign import FACTS, imported
+from tests.cli.test_transfer_formats import read
+
+WRITTEN = ROOT / "tests" / "data" / "written"
+EXPECTED: dict[str, tuple[list[tuple[str, ...]], list[str]]] = {  # what is read of a file, and what has no place
+    "mem0-2.2.1-get-all.json": ([("Lives in Braga", "mira", "mira"), ("I own a canoe", "mira", "")], ["hash"]),
+    "graphiti-core-0.31.2.json": (
+        [("Mira: I moved to Braga.", "chat", ""), ("Mira lives in Braga", "graphiti", "Mira Okafor"), ("Mira lived in Braga before", "graphiti", "Mira Okafor")],
+        [],
+    ),
+    "zep-cloud-4.0.1-edges.json": ([("Mira lives in Braga", "graphiti", "Mira Okafor"), ("Mira lived in Porto", "graphiti", "Mira Okafor")], []),
+    "zep-cloud-4.0.1-episodes.json": ([("I moved to Braga.", "Mira", "")], []),
+    "zep-cloud-4.0.1-nodes.json": ([], []),
+    "langgraph-1.2.24-items.json": ([("Lives in Braga", "", ""), ('{"name": "Mira", "city": "Braga"}', "", "")], []),
+    "claude-code-2.1.197.jsonl": ([], []),
+}  # fmt: skip
+
+
+def history(folder: Path) -> Path:
+    """The history of changes that mem0 2.2.1 wrote, as the database that it was."""
+    path = folder / "history"
+    with sqlite3.connect(path) as made:
+        made.executescript((WRITTEN / "mem0-2.2.1-history.sql").read_text())
+    made.close()
+    return path
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_what_a_program_of_today_wrote_is_known_and_read(name: str) -> None:
+    found, notes = read(WRITTEN / name)
+    memories = [(record.content, record.source or "", record.about or "") for record in found if isinstance(record, Memory)]
+    assert (memories, sorted(notes.no_place), notes.errors) == (*EXPECTED[name], [])
+
+
+def test_every_file_that_a_program_wrote_is_looked_at() -> None:
+    assert {path.name for path in WRITTEN.iterdir()} == {*EXPECTED, "mem0-2.2.1-history.sql"}
+
+
+def test_a_session_of_claude_code_is_its_words_and_nothing_that_it_writes_for_itself() -> None:
+    found, _ = read(WRITTEN / "claude-code-2.1.197.jsonl")
+    assert [(record.role, record.content) for record in found if isinstance(record, Turn)] == [
+        ("user", "I moved to Braga."),
+        ("assistant", "Braga it is."),
+        ("user", "Where do I live?"),
+        ("assistant", "Braga it is."),
+    ]
+
+
+def test_pages_of_zep_meet_in_their_graph() -> None:
+    found = [record for kind in ("nodes", "episodes", "edges") for record in read(WRITTEN / f"zep-cloud-4.0.1-{kind}.json")[0]]
+    assert [(record.name, record.type) for record in found if isinstance(record, Entity)] == [("Mira Okafor", "person")]
+    assert {(record.source, record.target) for record in found if isinstance(record, Link)} == {("f-1", "e-1"), ("f-2", "e-1")}
+    lived = next(record for record in found if isinstance(record, Memory) and record.key == "f-2")
+    assert (str(lived.valid_from)[:10], str(lived.valid_to)[:10], lived.category) == ("2023-01-01", "2026-01-12", "g-1/lives_in")
+    _, notes = read(WRITTEN / "zep-cloud-4.0.1-edges.json")
+    assert notes.remarks  # it is one page of several
+
+
+@pytest.mark.parametrize("history_first", [True, False])
+def test_both_exports_of_mem0_meet_in_their_versions(loci: Loci, namespace: str, tmp_path: Path, history_first: bool) -> None:
+    paths = [history(tmp_path), WRITTEN / "mem0-2.2.1-get-all.json"]
+    reports = [imported(loci, path, namespace) for path in (paths if history_first else paths[::-1])]
+    assert [report["wrong"] for report in reports] == [0, 0]
+    found = loci.rows(FACTS, namespace)
+    assert sorted((row["content"], row["valid_to"] is None) for row in found) == [
+        ("I own a canoe", True),
+        ("Lives in Braga", True),
+        ("Lives in Porto", False),
+        ("Nice.", False),
+    ]
+
+
+# The report
+
+
+COUNTED = """select (select count(*) from loci_data.entities e where e.namespace_id = n.id)::integer as entities,
+                    (select count(*) from loci_data.edges e where e.namespace_id = n.id)::integer as edges,
+                    (select count(*) from loci_data.memories m where m.namespace_id = n.id)::integer as memories,
+                    (select count(*) from loci_data.conversation_turns t where t.namespace_id = n.id)::integer as turns
+             from loci_data.namespaces n where n.name = %s"""
+TRIPLES = [
+    {"namespace": ["a"], "key": str(n), "value": {"kind": "Triple", "content": {"subject": "Ada", "predicate": "uses", "object": each}}}
+    for n, each in enumerate(["Loom", "Pen", "Loom"])
+]  # fmt: skip
+RELATIONS = {"entities": [{"name": "Ada", "entityType": "person", "observations": []}],
+             "relations": [{"from": "Ada", "to": "Loom", "relationType": "uses"}, {"from": "Bo", "to": "Loom", "relationType": "uses"}]}  # fmt: skip
+OLD_GRAPH = {"results": [], "relations": [{"source": "ada", "relationship": "knows", "destination": "bo"}]}
+
+
+@pytest.mark.parametrize("dry", [False, True])
+@pytest.mark.parametrize(
+    "content", [TRIPLES, RELATIONS, OLD_GRAPH, json.loads((WRITTEN / "graphiti-core-0.31.2.json").read_text())], ids=["triples", "relations", "old graph", "facts"]
+)  # fmt: skip
+def test_the_report_counts_everything_that_is_new(loci: Loci, namespace: str, tmp_path: Path, content: Any, dry: bool) -> None:
+    (tmp_path / "x").write_text(json.dumps(content))
+    if dry:
+        said = imported(loci, tmp_path / "x", namespace, "--dry-run")["written"]
+    report = imported(loci, tmp_path / "x", namespace)
+    (there,) = loci.rows(COUNTED, namespace)
+    assert {kind: report["written"][kind] for kind in there} == there
+    assert not dry or said == report["written"]
+    assert sum(imported(loci, tmp_path / "x", namespace)["written"].values()) == 0
+
+
+def test_an_export_that_comes_in_under_another_name_reports_all_its_rows(loci: Loci, namespace: str, tmp_path: Path) -> None:
+    (tmp_path / "x").write_text((WRITTEN / "graphiti-core-0.31.2.json").read_text())
+    imported(loci, tmp_path / "x", namespace)
+    loci("import", str(WRITTEN / "claude-code-2.1.197.jsonl"), "-n", namespace)
+    lines = loci("export", "-n", namespace).stdout
+    (tmp_path / "export.jsonl").write_text(lines)
+    kinds = [json.loads(line)["kind"] for line in lines.splitlines()]
+    done = loci("import", str(tmp_path / "export.jsonl"), "-n", f"{namespace}-b", "--json")
+    report = json.loads(done.stdout)
+    rows = {kind: kinds.count(kind) for kind in kinds if kind not in ("namespace", "end")}
+    assert ({kind: count for kind, count in report["written"].items() if count}, report["created"]) == (rows, True)
+    assert (report["namespace"], report["lines"], sum(report["unchanged"].values())) == (f"{namespace}-b", len(kinds), 0)
+    again = json.loads(loci("import", str(tmp_path / "export.jsonl"), "-n", f"{namespace}-b", "--json").stdout)
+    assert (sum(again["written"].values()), sum(again["unchanged"].values())) == (0, sum(rows.values()))
