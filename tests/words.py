@@ -18,6 +18,7 @@ LIKE = {
     "pass_runs": "list_passes",
     "aspects": "list_aspects",
     "jobs": "get_job list_jobs",
+    "readers": "list_readers",
     "working_memory": "get_working_memory list_working_memory search_working_memory",
 }
 VIEW_OF = {function: view for view, functions in LIKE.items() for function in functions.split()}

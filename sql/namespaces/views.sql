@@ -15,7 +15,9 @@ select n.name as namespace,
         and q.error is null)
            + (select count(*) from loci_data.entity_queue q where q.model_id = a.id and q.namespace_id = n.id
               and q.error is null) as pending_embeddings,
-       (select count(*) from loci_data.name_queue q where q.namespace_id = n.id) as pending_names
+       (select count(*) from loci_data.name_queue q where q.namespace_id = n.id) as pending_names,
+       coalesce((n.settings ->> 'recall_log')::boolean,
+                (loci.default_settings() ->> 'recall_log')::boolean) as logs_recalls
 from loci_data.namespaces n
 cross join lateral (
     select count(*) as memories,
@@ -33,3 +35,6 @@ comment on column loci.namespace_stats.edges is
 comment on column loci.namespace_stats.pending_embeddings is
     'Memories and entities that wait for a vector of the active model.';
 comment on column loci.namespace_stats.pending_names is 'Memories that wait to be read for names.';
+comment on column loci.namespace_stats.logs_recalls is
+    'Whether recalls are logged (setting recall_log). Where they are not, recalls, recall_log and what rests on them '
+    'have no rows.';

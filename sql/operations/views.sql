@@ -48,7 +48,9 @@ select n.name as namespace, o.id, o.action, o.via, o.agent_id, o.key_id, o.reque
        o.undone_by,
        (select coalesce(jsonb_object_agg(c.kind || '.' || c.action, c.count), '{}') from loci_data.operation_counts c
         where c.namespace_id = o.namespace_id and c.operation_id = o.id) as changes,
-       loci.agent_name(o.agent_id) as agent
+       loci.agent_name(o.agent_id) as agent,
+       (select coalesce(sum(c.count), 0)::bigint from loci_data.operation_counts c
+        where c.namespace_id = o.namespace_id and c.operation_id = o.id) as change_count
 from loci_data.operations o join loci_data.namespaces n on n.id = o.namespace_id;
 comment on view loci.operations is 'The operations log: one row a call that changed something.';
 comment on column loci.operations.namespace is 'Name of the namespace.';
@@ -64,4 +66,5 @@ comment on column loci.operations.started_at is 'When it began to write; with th
 comment on column loci.operations.undoes is 'The operation that this one took back. Joins operations.id.';
 comment on column loci.operations.undone_by is 'The operation that took this one back. Joins operations.id.';
 comment on column loci.operations.changes is 'How many changes it made, such as {"memory.created": 2}.';
+comment on column loci.operations.change_count is 'How many changes it made, of all kinds.';
 comment on column loci.operations.agent is 'Name of that agent.';

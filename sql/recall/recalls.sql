@@ -11,7 +11,8 @@ select n.name as namespace, r.id, r.at, r.session_id, r.query, r.results,
 from loci_data.recalls r
 join loci_data.namespaces n on n.id = r.namespace_id;
 comment on view loci.recalls is
-    'Logged recalls: one row a question. The memories that it was answered with are in recall_log.';
+    'Logged recalls: one row a question. The memories that it was answered with are in recall_log. '
+    'Empty where the setting recall_log is off: see logs_recalls in namespace_stats.';
 comment on column loci.recalls.namespace is 'Name of the namespace.';
 comment on column loci.recalls.id is
     'Identifier; of a question to several namespaces the same in each.';

@@ -15,7 +15,7 @@ left join loci_data.injections i on i.namespace_id = x.namespace_id and i.sessio
 left join loci_data.memories m on m.namespace_id = x.namespace_id and m.id = x.memory_id;
 comment on view loci.recall_log is
     'Logged recalls and the memories that they were answered with: arms, ranks, whether they were injected, and later '
-    'feedback.';
+    'feedback. Empty where the setting recall_log is off: see logs_recalls in namespace_stats.';
 comment on column loci.recall_log.namespace is 'Name of the namespace.';
 comment on column loci.recall_log.recall_id is
     'The recall; the same in every namespace that one question searched. Joins recalls.id.';
