@@ -44,8 +44,8 @@ def test_a_manifest_fits_the_schema_of_kubernetes(resource: dict[str, Any], vers
     validator.validate(resource, version, strict=True)
 
 
-def test_the_kustomization_has_every_file_but_the_pod_for_commands_by_hand() -> None:
-    assert {*CUSTOM["resources"], "admin.yaml", "kustomization.yaml"} == set(FILES)
+def test_the_kustomization_has_every_file_but_the_pods_for_commands_by_hand() -> None:
+    assert {*CUSTOM["resources"], "admin.yaml", "owner.yaml", "kustomization.yaml"} == set(FILES)
 
 
 @pytest.mark.parametrize("resource", PODS, ids=name_of)

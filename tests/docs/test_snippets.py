@@ -67,7 +67,7 @@ ELSEWHERE_RUN = {  # pages with a test of their own
     "docs/namespaces.md": "tests/api/test_client_docs.py",
     "docs/recipes.md": "tests/docs/test_recipes.py",
     "docs/running/backup.md": "tests/running/test_backup.py",
-    "docs/running/kubernetes.md": "tests/deploy/test_kubernetes.py",
+    "docs/running/kubernetes.md": "tests/deploy/test_kubernetes_page.py",
     "docs/running/tls.md": "tests/running/test_tls.py",
     "docs/running/upgrade.md": "tests/running/test_upgrade.py",
 }
