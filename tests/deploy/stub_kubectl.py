@@ -147,7 +147,8 @@ def run(words: list[str]) -> None:
             one["image"] = wanted
             sys.stdout.write(yaml.safe_dump_all(rows))
         case ["wait", place]:
-            cluster.require(*place.split("/"), namespace)  # type: ignore[arg-type]
+            kind, _, name = place.partition("/")
+            cluster.require(kind, name, namespace)
         case ["exec", name] if behind[0] == "loci":
             cluster.require("pod", name, namespace)
         case ["delete", kind, name]:
