@@ -1,4 +1,4 @@
-"""What a key says of the one who asks with it: the time zone in which that one says "yesterday".
+"""The time zone of the one who asks with a key; and functions that import count entities, too.
 
 Revision ID: 0006
 Revises: 0005
@@ -26,6 +26,8 @@ drop function if exists loci_api.create_key(text, text, text, uuid, bytea, times
                                             text, text, text);
 drop function if exists loci_api.list_keys(text, integer, uuid, uuid);
 drop function if exists loci_api.whoami();
+drop function if exists loci_api.import_memories(text, jsonb);
+drop function if exists loci_api.import_edges(text, jsonb);
 reset role
 """
 UPGRADE: LiteralString = """
