@@ -1,7 +1,8 @@
-"""Requests to endpoints that may be busy or dead: asked again, later, or not for a while."""
+"""Requests to endpoints that may be busy, dead or hostile: asked again, later, or not for a while; heard so far and no further."""
 
+import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from email.utils import parsedate_to_datetime
 from typing import TypeVar
 
@@ -13,6 +14,7 @@ from db.retries import Backoff, try_until_done
 T = TypeVar("T")
 AFTER_FAILURES = Backoff(1.0, 60.0)  # where the endpoint does not say how long to wait
 COOL_DOWN = 10.0  # seconds during which a dead endpoint is not asked by those who wait for it
+AT_A_TIME = 0.005  # seconds of the event loop's thread in which pieces of a reply are read, before others have it
 
 
 class TemporaryFailure(Exception):
@@ -64,6 +66,28 @@ class RetryPolicy:
         self._dead_until = time.monotonic() + COOL_DOWN
 
 
+class TooMuch(ValueError):
+    """A reply that is longer than may be, or may become so when it is unpacked."""
+
+
+async def hear(reply: httpx.Response, most: int) -> AsyncIterator[bytes]:
+    """The bytes of a reply, as they come. Others have their turn in between, however small the pieces are. Raises TooMuch.
+
+    They come as they are, as `client_for` asks: what is packed may be a thousand times as long.
+    """
+    if (packed := reply.headers.get("content-encoding", "identity").strip().lower()) != "identity":
+        raise TooMuch(f"the reply is packed ({packed[:20]}), which was not asked for")
+    size, began = 0, time.thread_time()
+    async for piece in reply.aiter_raw():
+        size += len(piece)
+        if size > most:
+            raise TooMuch(f"the reply is longer than {most} bytes")
+        if time.thread_time() - began > AT_A_TIME:
+            await asyncio.sleep(0)
+            began = time.thread_time()
+        yield piece
+
+
 def retry_after(reply: httpx.Response) -> float | None:
     """Seconds that a Retry-After header asks for, as a number or a date."""
     value = reply.headers.get("retry-after", "").strip()
@@ -83,7 +107,8 @@ def client_for(
     Certificates are read where they will be asked for: those of all authorities take 35 ms, and no redirect is followed.
     """
     secure = url.lower().startswith("https:")
-    return httpx.AsyncClient(headers=_bearer(key, setting), timeout=timeout, transport=transport, verify=secure)
+    headers = {"Accept-Encoding": "identity", **_bearer(key, setting)}
+    return httpx.AsyncClient(headers=headers, timeout=timeout, transport=transport, verify=secure)
 
 
 def _bearer(key: str | None, setting: str) -> dict[str, str]:

@@ -6,6 +6,8 @@ Here such a parser reads lists and objects that hold no others, and each of thes
 A part of a body is what one of its fields says, or an element of it where that is a list: a memory of a batch, a turn, a filter.
 """
 
+import asyncio
+import json
 import re
 from collections.abc import Callable
 from json import JSONDecodeError, JSONDecoder
@@ -13,6 +15,8 @@ from typing import Any, NoReturn
 
 from db.errors import FieldError, Invalid, LociError, TooLarge
 
+SMALL = 64 * 1024  # bytes of a body that is read at once
+FEW = 2000  # marks in it that part values from each other
 MOST_VALUES = 250_000  # of a body; a list that holds none but plain values is one
 MOST_IN_A_PART = 12_000  # values, as in a row of an import
 DEEPEST = 200  # levels of lists and objects
@@ -34,6 +38,19 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 scan: Callable[[str, int], tuple[Any, int]] = JSONDecoder(parse_constant=_refuse_constant).scan_once  # type: ignore[attr-defined]  # typeshed has it not
+
+
+def is_small(body: bytes) -> bool:
+    """Whether the event loop may read a body itself."""
+    return len(body) <= SMALL and sum(body.count(mark) for mark in b",[{") <= FEW
+
+
+async def read_json(said: bytes) -> Any:
+    """The JSON that somebody replied, whatever it holds: it has the bounds of one part. Raises ValueError."""
+    try:
+        return json.loads(said) if is_small(said) else await asyncio.to_thread(read_in_parts, said, part=True)
+    except (LociError, RecursionError) as error:
+        raise ValueError(str(error)) from None
 
 
 def read_in_parts(body: bytes, *, part: bool = False) -> Any:

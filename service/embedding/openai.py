@@ -7,7 +7,7 @@ import numpy as np
 
 from db.errors import LociError
 from service.embedding.provider import EmbeddingError, RejectedText, Vectors, normalised
-from service.endpoints import RetryPolicy, TemporaryFailure, client_for, retry_after
+from service.endpoints import RetryPolicy, TemporaryFailure, client_for, hear, retry_after
 from service.json_parts import read_in_parts
 from service.settings import EmbeddingSettings
 
@@ -62,7 +62,8 @@ class OpenAIProvider:
         seconds = timeout or self._settings.timeout
         try:
             async with asyncio.timeout(seconds), self._client.stream("POST", self._url, json=body, timeout=seconds) as reply:
-                said = await _read(reply, BESIDE + len(texts) * (self._dimensions or MOST_DIMENSIONS) * OF_A_NUMBER)
+                most = BESIDE + len(texts) * (self._dimensions or MOST_DIMENSIONS) * OF_A_NUMBER
+                said = b"".join([piece async for piece in hear(reply, most)])
             if reply.status_code in REFUSALS:
                 raise RejectedText(f"the embedding endpoint answered {reply.status_code}: {said[:200].decode(errors='replace')}")
             if reply.is_success:
@@ -76,16 +77,6 @@ class OpenAIProvider:
     async def close(self) -> None:
         """Close the connections."""
         await self._client.aclose()
-
-
-async def _read(reply: httpx.Response, most: int) -> bytes:
-    """What a reply says. Raises ValueError for one of more bytes."""
-    said = bytearray()
-    async for part in reply.aiter_bytes():
-        said += part
-        if len(said) > most:
-            raise ValueError(f"the reply has more than {most:,} bytes")
-    return bytes(said)
 
 
 def _vectors(said: bytes, count: int, dimensions: int | None) -> Vectors:

@@ -17,16 +17,9 @@ from pydantic import BaseModel, ValidationError
 from db.cancellation import finished
 from db.errors import FieldError, Invalid
 from service.http.problems import refusal_of
-from service.json_parts import read_in_parts
+from service.json_parts import is_small, read_in_parts
 
 T = TypeVar("T")
-SMALL = 64 * 1024  # bytes of a body
-FEW = 2000  # marks that part values from each other
-
-
-def is_small(body: bytes) -> bool:
-    """Whether the loop may read a body itself."""
-    return len(body) <= SMALL and sum(body.count(mark) for mark in b",[{") <= FEW
 
 
 async def beside_loop(request: Request, work: Callable[..., T], *stated: Any) -> T:

@@ -9,8 +9,8 @@ from fastapi.responses import Response
 
 from db import idempotency
 from db.pool import Transaction
-from service.http.bodies import SMALL
 from service.http.replies import dumps, replay
+from service.json_parts import SMALL
 
 
 class IdempotencyKey:

@@ -5,16 +5,17 @@ import math
 import re
 from functools import cache
 from typing import Any, NoReturn, TypeVar
-from unicodedata import normalize
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from loci.models.fields import check_marks, compose_text
+from service.json_parts import MOST_IN_A_PART
 from service.llm.model import Completion, InvalidAnswer
 
-LONGEST = 2_000_000  # characters of an answer
+LONGEST = 500_000  # characters of an answer
 DEEPEST = 32  # levels of its JSON
 STARTS = 200  # braces in the prose around it that are tried
-SHOWN = 3  # errors that a refusal names
+SHOWN, TOLD = 3, 100  # errors that a refusal names, and beyond which it only says how many they are
 KEPT = {"type", "enum", "description"}  # what every endpoint with strict schemas understands, beside objects, arrays and anyOf
 NAMED = {"int": "integer", "bool": "boolean", "float": "number"}
 NO_TEXT = re.compile("[\x00\ud800-\udfff]")  # what the database cannot store
@@ -95,8 +96,8 @@ def _read(text: str, answer: type[A]) -> A:
     problem = ""
     for candidate in found:
         try:
-            _check(candidate)
-            made = answer.model_validate_json(normalize("NFC", json.dumps(candidate, ensure_ascii=False)))
+            _check_values(candidate)
+            made = answer.model_validate_json(_composed(candidate))
         except ValidationError as error:
             problem = f"the answer is not what was asked for: {_explained(error)}"
         except ValueError as error:
@@ -162,20 +163,41 @@ def _stated_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 _DECODER = json.JSONDecoder(parse_constant=_refused, parse_float=_finite, object_pairs_hook=_stated_once)
 
 
-def _check(value: Any, depth: int = 1) -> None:
-    """Raise ValueError for what is nested too deep, or holds text that the database could not store."""
-    if depth > DEEPEST:
-        raise ValueError(f"the answer is nested deeper than {DEEPEST} levels")
-    if isinstance(value, str):
-        if NO_TEXT.search(value):
+def _check_values(whole: Any) -> None:
+    """Raise ValueError for what holds too much, is nested too deep, or holds text that the database could not store."""
+    values, depth, count = [whole], 1, 0
+    while values:
+        if depth > DEEPEST:
+            raise ValueError(f"the answer is nested deeper than {DEEPEST} levels")
+        count += sum(len(value) for value in values if isinstance(value, list | dict))
+        if count > MOST_IN_A_PART:
+            raise ValueError(f"the answer holds more than {MOST_IN_A_PART:,} values")
+        if any(isinstance(value, str) and NO_TEXT.search(value) for value in values):
             raise ValueError("the answer holds characters that are no text")
-    elif isinstance(value, list | dict):
-        for part in [*value, *value.values()] if isinstance(value, dict) else value:
-            _check(part, depth + 1)
+        values, depth = [part for value in values for part in _parts(value)], depth + 1
+
+
+def _composed(value: Any) -> str:
+    """The JSON of a value, in composed form. Raises ValueError for marks whose composing would take long."""
+    text = json.dumps(value, ensure_ascii=False)
+    try:
+        check_marks(text)
+    except ValueError as error:
+        raise ValueError(f"a text of the answer {error}") from None
+    return compose_text(text)
+
+
+def _parts(value: Any) -> list[Any]:
+    """What a value holds; of an object its names, too."""
+    if isinstance(value, dict):
+        return [*value, *value.values()]
+    return value if isinstance(value, list) else []
 
 
 def _explained(error: ValidationError) -> str:
     """Which fields are wrong and what was expected of them, in words of ours."""
+    if error.error_count() > TOLD:  # to tell them all takes longer than to read the answer
+        return f"{error.error_count():,} of its fields are wrong"
     told = []
     for one in error.errors(include_input=False, include_url=False, include_context=False)[:SHOWN]:
         kind, place = one["type"], one["loc"]

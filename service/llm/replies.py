@@ -1,14 +1,15 @@
 """What an endpoint replies, read piece by piece as it comes: whole completions and streams of them, and refusals."""
 
-import json
 import re
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 import httpx
 
-from service.endpoints import TemporaryFailure, retry_after
+from service.endpoints import TemporaryFailure, TooMuch, hear, retry_after
+from service.json_parts import read_json
 from service.llm.model import Completion, InvalidAnswer, ModelError, tokens_of
 
 LARGEST_COUNT = 10**9
@@ -114,11 +115,11 @@ async def listen(reply: httpx.Response, heard: Heard) -> None:
             if event.strip() == b"[DONE]":
                 ended = True
                 break
-            heard.take(parsed(event))
+            heard.take(await parsed(event))
         if not ended and heard.finish is None:
             raise Broken("broke off in the middle of its answer")
     else:
-        heard.take(parsed(b"".join([part async for part in bounded(reply, most)])))
+        heard.take(await parsed(b"".join([part async for part in bounded(reply, most)])))
 
 
 async def events(reply: httpx.Response, most: int) -> AsyncIterator[bytes]:
@@ -136,51 +137,51 @@ async def events(reply: httpx.Response, most: int) -> AsyncIterator[bytes]:
 
 async def lines(reply: httpx.Response, most: int) -> AsyncIterator[bytes]:
     """Lines of a reply, without their ends."""
-    rest = b""
+    begun: list[bytes] = []
     async for part in bounded(reply, most):
-        *whole, rest = (rest + part).split(b"\n")
-        for line in whole:
-            yield line.removesuffix(b"\r")
-    if rest:
+        first, *others = part.split(b"\n")
+        begun.append(first)
+        for following in others:
+            yield b"".join(begun).removesuffix(b"\r")
+            begun = [following]
+    if rest := b"".join(begun):
         yield rest
 
 
 async def bounded(reply: httpx.Response, most: int) -> AsyncIterator[bytes]:
     """The bytes of a reply. Raises InvalidAnswer when they are too many."""
-    size = 0
-    async for part in reply.aiter_bytes():
-        size += len(part)
-        if size > most:
-            raise InvalidAnswer(f"the reply is longer than {most} bytes")
-        yield part
+    try:
+        async for part in hear(reply, most):
+            yield part
+    except TooMuch as error:
+        raise InvalidAnswer(str(error)) from None
 
 
-def parsed(payload: bytes) -> Any:
+async def parsed(payload: bytes) -> Any:
     """A payload as JSON. Raises Broken."""
     try:
-        return json.loads(payload)
-    except (ValueError, RecursionError):
-        raise Broken("sent something that is no JSON") from None
+        return await read_json(payload)
+    except ValueError:
+        raise Broken("sent something that is no JSON, or much more than an answer") from None
 
 
 async def read_error(reply: httpx.Response) -> tuple[bytes, Any]:
     """The beginning of a reply that is an error, and what it says where it is JSON."""
-    body = b""
-    async for part in reply.aiter_bytes():
-        body += part
-        if len(body) > ERROR_BYTES:
-            break
+    parts: list[bytes] = []
+    with suppress(TooMuch):
+        async for part in hear(reply, ERROR_BYTES):
+            parts.append(part)  # noqa: PERF401 (what has come counts, where more is too much)
+    body = b"".join(parts)
     try:
-        said = json.loads(body)
-    except (ValueError, RecursionError):
-        said = {}
-    return body, said
+        return body, await read_json(body)
+    except ValueError:
+        return body, {}
 
 
 async def refusal(reply: httpx.Response) -> TemporaryFailure | ModelError:
     """Why a reply is an error, and whether that may pass. Of what it says only a short code is told."""
     body, said = await read_error(reply)
-    text = body[:ERROR_BYTES].decode(errors="replace").lower()
+    text = body.decode(errors="replace").lower()
     status = reply.status_code
     message = f"answered {status}{code_of(said)}"
     if status in PASSING or status >= 500:  # noqa: PLR2004 (errors of the server)

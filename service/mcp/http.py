@@ -18,8 +18,9 @@ from starlette.routing import Route
 
 from db.errors import TooLarge
 from service.http.authority import OWNER
-from service.http.bodies import beside_loop, check_parts, is_small
+from service.http.bodies import beside_loop, check_parts
 from service.http.caller import get_caller
+from service.json_parts import is_small
 from service.observability.logs import current_log_context
 from service.observability.metrics import TASKS_ENDED
 from service.observability.tracing import carried

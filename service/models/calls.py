@@ -153,7 +153,8 @@ async def _complete(
             completion = await model.complete(
                 messages, schema=schema, title=call.purpose, deadline=deadline, usage=usage, **_less(call)
             )
-            return completion, read_answer(completion, answer)
+            usage.prompt_tokens, usage.completion_tokens = completion.prompt_tokens, completion.completion_tokens
+            return completion, await asyncio.to_thread(read_answer, completion, answer)
 
     return await call.run(work, usage)
 

@@ -6,7 +6,6 @@ answer that is not so nothing is used.
 """
 
 import asyncio
-import json
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 import httpx
 
 from service.endpoints import RetryPolicy, TemporaryFailure, client_for, retry_after
+from service.json_parts import read_json
 from service.llm.model import Completion, InvalidAnswer, ModelError
 from service.llm.replies import PASSING, bounded, code_of, read_error
 from service.rerank.reranker import Judgement
@@ -92,7 +92,11 @@ class EndpointReranker:
             raise TemporaryFailure(f"sent nothing for {self._settings.timeout:g} s (LOCI_RERANK__TIMEOUT)") from None
         except httpx.HTTPError as error:
             raise TemporaryFailure(f"broke off ({type(error).__name__})") from None
-        return read_judgement(payload, count)
+        try:
+            said = await read_json(payload)
+        except ValueError:
+            raise InvalidAnswer("the reranker sent something that is no JSON, or much more than scores", _spent(None)) from None
+        return read_judgement(said, count)
 
     async def close(self) -> None:
         """Close the connections."""
@@ -109,12 +113,8 @@ async def _refusal(reply: httpx.Response) -> TemporaryFailure | ModelError:
     return ModelError(f"{message}; look at {SETTING.get(status, 'LOCI_RERANK__FORMAT and LOCI_RERANK__MODEL')}", final=True)
 
 
-def read_judgement(payload: bytes, count: int) -> Judgement:
+def read_judgement(said: Any, count: int) -> Judgement:
     """The scores in a reply, in the order of the texts. Raises InvalidAnswer, which says nothing of what it holds."""
-    try:
-        said = json.loads(payload)
-    except (ValueError, RecursionError):
-        raise InvalidAnswer("the reranker sent something that is no JSON", _spent(None)) from None
     tokens = _tokens(said)
     rows = next((said[name] for name in ("results", "data") if name in said), None) if isinstance(said, dict) else said
     if not isinstance(rows, list):

@@ -135,12 +135,13 @@ def storable(text: str) -> str:
 
 
 def _portions(texts: list[str]) -> Iterator[list[str]]:
-    some: list[str] = []
+    some, length = list[str](), 0
     for text in texts:
-        if some and sum(map(len, some)) + len(text) > _AT_ONCE:
+        if some and length + len(text) > _AT_ONCE:
             yield some
-            some = []
+            some, length = [], 0
         some.append(text)
+        length += len(text)
     if some:
         yield some
 

@@ -93,7 +93,7 @@ def test_what_has_no_pieces_is_like_nothing() -> None:
 )
 def test_of_whatever_is_replied_only_a_score_for_each_text_is_believed(reply: Any, count: int) -> None:
     try:
-        made = read_judgement(json.dumps(reply).encode(), count)
+        made = read_judgement(reply, count)
     except InvalidAnswer:
         return
     assert len(made.scores) == count
@@ -103,7 +103,7 @@ def test_of_whatever_is_replied_only_a_score_for_each_text_is_believed(reply: An
 @given(st.permutations(range(5)), st.lists(SCORES, min_size=5, max_size=5))
 def test_scores_go_to_their_texts_in_whatever_order_they_come(places: list[int], scores: list[float]) -> None:
     reply = {"results": [{"index": place, "relevance_score": scores[place]} for place in places]}
-    assert read_judgement(json.dumps(reply).encode(), 5).scores == scores
+    assert read_judgement(reply, 5).scores == scores
 
 
 @given(st.text(max_size=50), st.lists(st.text(max_size=2 * LONGEST_PART), max_size=10))

@@ -82,7 +82,8 @@ def _storable_vector(vector: list[float]) -> list[float]:
     return [0.0 if abs(number) < SMALLEST else number for number in vector]
 
 
-def _check_marks(text: str) -> None:
+def check_marks(text: str) -> None:
+    """Raise ValueError for more marks upon one letter than texts have."""
     for signs in SIGNS.finditer(text):
         row = 0
         for sign in signs[0] if len(signs[0]) > MOST_MARKS else ():
@@ -91,7 +92,7 @@ def _check_marks(text: str) -> None:
                 raise ValueError(f"must have at most {MOST_MARKS} combining marks in a row")
 
 
-def _composed(text: str) -> str:
+def compose_text(text: str) -> str:
     """The text in composed form (NFC), by which texts are compared: a name is one, whichever keyboard or disk it comes from.
 
     It is made of pieces, each of which begins with what is composed with nothing before it: no call takes long.
@@ -122,8 +123,8 @@ def _storable(text: str) -> str:
     _check_storable(text)
     if text.isascii():
         return text
-    _check_marks(text)
-    return _composed(text)
+    check_marks(text)
+    return compose_text(text)
 
 
 def _not_blank(text: str) -> str:
