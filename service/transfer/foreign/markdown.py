@@ -10,7 +10,7 @@ import yaml
 from service.transfer.foreign.records import Json
 from service.transfer.foreign.values import WrongValue
 
-LONGEST = 64 * 1024  # of front matter
+LONGEST, DEEPEST = 64 * 1024, 64  # characters and levels of front matter
 FENCES = ("```", "~~~")
 COMMENTS = (("%%", "%%"), ("<!--", "-->"))
 FRONT, FRONT_END = re.compile(r"---[ \t]*+\r?\n"), re.compile(r"^(?:---|\.\.\.)[ \t]*+(?:\r?\n|\Z)", re.MULTILINE)
@@ -23,7 +23,12 @@ SCHEME = re.compile(r"^[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 
 
 class _Loader(yaml.SafeLoader):  # type: ignore[misc]
-    """YAML without anchors, of which a few lines could make a text without end."""
+    """YAML without anchors, of which a few lines could make a text without end, and of few levels, of which each token costs."""
+
+    def fetch_flow_collection_start(self, kind: type[yaml.tokens.Token]) -> None:
+        if self.flow_level >= DEEPEST:
+            raise yaml.YAMLError(f"nested more than {DEEPEST} levels deep")
+        super().fetch_flow_collection_start(kind)
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.events.AliasEvent):
