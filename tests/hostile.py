@@ -10,11 +10,12 @@ import os
 import random
 import re
 import socket
+import sqlite3
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from multiprocessing.queues import Queue
 from multiprocessing.synchronize import Event
@@ -24,6 +25,8 @@ from uuid import uuid4
 
 import httpx
 import psycopg
+
+from service.http.paths import operations
 
 log = logging.getLogger(__name__)
 HALF_SENT, TRICKLES, STREAMS = 150, 12, 40
@@ -167,7 +170,18 @@ FILES = (
     ("basic-memory", b"---\npermalink: x\n---\n" + b"\n" * 16_000 + b"<!--" * 4000 + b"x"),
     ("lines", gzip.compress(b" " * 30_000_000, 1)),
     ("mem0", b"[" * 100_000),
+    ("obsidian", b"---\na: " + b"[" * 5000 + b"]" * 5000 + b"\n---\nx"),
 )
+PROGRAMS = (  # tables of SQLite that are none: a column of as much as one likes, and a view without end
+    (
+        "create table history(id, memory_id, old_memory, new_memory as (hex(zeroblob(4000000))), event, created_at, updated_at)",
+        "insert into history(id, memory_id, event) values (1, 'm', 'ADD')",
+    ),
+    (
+        "create view history as with recursive t(n) as (select 1 union all select n + 1 from t) select n as id, 'm' as memory_id from t",
+    ),
+)
+UNITS = ("9", "[[", "<!--", "a1@", "a_b_", "./", "Alice and ", "1 May ", "e" + "\u0301" * 30, "\u202e", "\x1b[2J", "' or 1=1 --")
 
 
 def sender_of_bodies(enemy: Enemy, client: httpx.Client) -> None:
@@ -178,9 +192,62 @@ def sender_of_bodies(enemy: Enemy, client: httpx.Client) -> None:
             "authorization": f"{('bearer', 'BEARER', 'Bearer ')[number % 3]} {enemy.key}",
         }
         enemy.note("body", client.post(("/memories", "/recall", "/memories/batch")[number % 3], content=body, headers=spelled))
-    for name, body in FILES:
+    for name, body in (*FILES, *(("mem0-history", database_of(each)) for each in PROGRAMS)):
         address = f"/namespaces/{enemy.namespace}/import"
         enemy.note("import", client.post(address, params={"format": name, "dry_run": True}, content=body))
+
+
+def database_of(statements: tuple[str, ...]) -> bytes:
+    """A file of SQLite that was made by these statements."""
+    with closing(sqlite3.connect(":memory:")) as made:
+        for statement in statements:
+            made.execute(statement)
+        made.commit()
+        return made.serialize()
+
+
+def sender_of_texts(enemy: Enemy, client: httpx.Client) -> None:
+    """Texts that cost much, or pretend to be something else, in every field of every route that takes one."""
+    document = client.get(f"http://{enemy.host}:{enemy.port}/openapi.json").json()
+    for path, method, operation in operations(document):
+        body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
+        schema = document["components"]["schemas"].get(body.get("$ref", "").rpartition("/")[2], {})
+        texts = [
+            name for name, each in schema.get("properties", {}).items() if each.get("type") == "string" and "format" not in each
+        ]
+        if enemy.stop.is_set() or not (texts := [*texts, *schema.get("required", [])]):
+            continue
+        said = {name: random.choice(UNITS) * 3000 for name in texts}
+        address = re.sub(r"\{\w+\}", str(uuid4()), path)
+        enemy.note("text", client.request(method, f"http://{enemy.host}:{enemy.port}{address}", json=said))
+
+
+def slow_sender(enemy: Enemy, client: httpx.Client) -> None:
+    """Bodies that come by drops, of which each takes its part of the room for them."""
+    del client
+    with ExitStack() as stack:
+        senders = []
+        for _ in range(TRICKLES):
+            with suppress(OSError):
+                senders.append(stack.enter_context(enemy.socket()))
+                head = f"POST /api/v1/memories HTTP/1.1\r\nHost: {enemy.host}:{enemy.port}\r\nAuthorization: Bearer {enemy.key}\r\n"
+                senders[-1].sendall(f"{head}Content-Type: application/json\r\nContent-Length: 4000000\r\n\r\n{{".encode())
+                enemy.answers["slow body", "opened"] += 1
+        for _ in range(10):
+            enemy.stop.wait(0.5)
+            for each in senders:
+                with suppress(OSError):
+                    each.sendall(b" ")
+
+
+def guesser(enemy: Enemy, client: httpx.Client) -> None:
+    """Wrong keys, many of one beginning, as from behind the proxy that honest callers share."""
+    del client
+    with httpx.Client(base_url=f"http://{enemy.host}:{enemy.port}/api/v1", timeout=20) as bare:
+        for _ in range(50):
+            if not enemy.stop.is_set():
+                guessed = {"Authorization": f"Bearer {enemy.key[:20]}{uuid4().hex}"}
+                enemy.note("wrong key", bare.get("/memories", headers=guessed))
 
 
 def analyst(enemy: Enemy, client: httpx.Client) -> None:
@@ -223,6 +290,9 @@ ACTORS: dict[Callable[[Enemy, httpx.Client], None], int] = {
     trickle: 1,
     streams: 1,
     sender_of_bodies: 1,
+    sender_of_texts: 1,
+    slow_sender: 1,
+    guesser: 1,
     analyst: 2,
 }
 
