@@ -10,6 +10,7 @@ import psycopg
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
+from psycopg import errors as pg
 from psycopg_pool import PoolClosed, PoolTimeout
 from pydantic import BaseModel, Field, ValidationError
 from starlette.exceptions import HTTPException
@@ -34,6 +35,7 @@ from service.http.replies import dumps
 log = logging.getLogger(__name__)
 TYPE = "urn:loci:problem:"
 MEMBER = re.compile(r"[a-z-]+\[.*\]|constrained-[a-z]+|str|int|float|bool|none", re.DOTALL)  # of a union, as pydantic names it
+MISSING = (pg.UndefinedFunction, pg.UndefinedTable, pg.UndefinedColumn, pg.UndefinedObject)  # a bug, or another version's schema
 MOST_ERRORS = 1000  # of a validation that are looked at
 MOST_FIELDS = 100  # of an item that are told one by one
 OUGHT = "Input should be "
@@ -163,10 +165,18 @@ def _field_error(error: Any, location: Sequence[int | str]) -> FieldError:
     return FieldError(path_of(location), str(error["msg"]).removeprefix("Value error, "))
 
 
-def _database_error(request: Request, error: Exception) -> Response:
+async def _database_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, (psycopg.Error, PoolTimeout, PoolClosed))  # noqa: S101 (registered for these)
     known = translate(error)
+    if known is None and isinstance(error, MISSING) and (migrated := await _migrated(request)):
+        known = Unavailable(f"the database has the schema of another version: {migrated}", hint="Ask a service of that version.")
     return respond(known, request) if known else _bug(request, error)
+
+
+async def _migrated(request: Request) -> str | None:
+    """Why the schema is not what this version was written for; None: it is."""
+    checks = await request.app.state.loci.probe.look()
+    return next((check.detail for check in checks if check.name == "migrations" and not check.ok), None)
 
 
 def _not_allowed(request: Request, methods: Sequence[str]) -> Response:
