@@ -4,7 +4,8 @@
 -- are tried again one after the other, a pause apart: whichever killed the worker does not take the others with it once
 -- more. Each is taken over once, whoever looks at the same moment. A job whose transaction is still open on the server
 -- is left until that has ended; one that was over is only taken off the queue. Calls of models that it was in the
--- middle of end at what they usually take. Lost workers are forgotten. Security definer; the operator's. Errors: 42501.
+-- middle of end at what they usually take. Lost workers are forgotten. A sign from the future was given before the
+-- clock was set back: it counts as one of now. Security definer; the operator's. Errors: 42501.
 create or replace function loci_api.take_over_jobs(
     p_worker bigint, p_lost_after double precision, p_attempts integer, p_backoff double precision default 10,
     p_backoff_limit double precision default 3600)
@@ -18,6 +19,8 @@ declare
     v_lost  integer := 0;  -- that are to be tried again
 begin
     perform loci_internal.require_operator('run jobs');
+    update procrastinate_workers w set last_heartbeat = clock_timestamp()
+    where w.last_heartbeat > v_since + 2 * p_lost_after * interval '1 second';
     for v_place in
         select q.id, (q.args ->> 'namespace_id')::integer as namespace_id, (q.args ->> 'job_id')::uuid as job_id
         from procrastinate_jobs q left join procrastinate_workers w on w.id = q.worker_id

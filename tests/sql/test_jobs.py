@@ -240,6 +240,21 @@ def test_jobs_of_a_living_worker_are_left_alone(queue: Queue) -> None:
     assert job(queue.world, it)["state"] == "running"
 
 
+def test_a_sign_of_life_from_before_the_clock_was_set_back_is_one_of_now(queue: Queue) -> None:
+    it = ask(queue.world)
+    queue.take()
+    queue.as_owner(
+        "update procrastinate_workers set last_heartbeat = now() + interval '1 day' where id = %(id)s returning id", id=queue.worker
+    )
+    assert queue.take_over() == []
+    row = queue.as_owner(
+        "select last_heartbeat <= clock_timestamp() as now from procrastinate_workers where id = %(id)s", id=queue.worker
+    )
+    assert row["now"]  # so it is lost soon, where it gives no other
+    queue.lose()
+    assert [each["id"] for each in queue.take_over()] == [it]
+
+
 def test_a_worker_that_was_held_up_keeps_its_jobs_and_its_place_until_another_takes_them(queue: Queue) -> None:
     it, later = ask(queue.world), ask(queue.world)
     queue.take()
