@@ -4,6 +4,7 @@ import asyncio
 import gc
 import re
 import signal
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -404,6 +405,45 @@ def test_a_standby_that_does_not_answer_is_left_out_and_taken_back(served: Servi
     finally:
         first.resume()
     eventually(lambda: known.standbys[0].up)
+
+
+@pytest.mark.parametrize("end", ["stands still", "is killed"])
+def test_readers_are_all_answered_in_time_when_their_standby_goes_away_under_them(end: str) -> None:
+    """Many ask one standby at once when it goes: each is answered by it or by the primary, within the deadline of a read."""
+    deadline, ended, seen = 15.0, threading.Event(), list[tuple[int, str | None, float]]()
+    with (
+        running_servers(1) as servers,
+        serve(servers.database, read_url=servers.read_url(), max_staleness=600.0, deadlines={"read": deadline}) as service,
+        new_api(service) as api,
+    ):
+        api.write("The ferry leaves at seven")
+        servers.caught_up()
+        eventually(lambda: server_of(api.client.get("/memories")) == "standby")
+
+        def read(nth: int) -> None:
+            with service.client(**{"X-Namespace": api.namespace}) as client:
+                while not ended.is_set():
+                    began = time.monotonic()
+                    reply = client.post("/recall", json={"query": "ferry"}) if nth % 2 else client.get("/memories")
+                    seen.append((reply.status_code, reply.headers.get(SERVER), time.monotonic() - began))
+
+        readers = [threading.Thread(target=read, args=(nth,)) for nth in range(8)]
+        for each in readers:
+            each.start()
+        try:
+            eventually(lambda: sum(server == "standby" for _, server, _ in list(seen)) > 8)
+            gone = len(seen)
+            (standby,) = servers.standbys
+            standby.pause() if end == "stands still" else standby.kill()
+            eventually(lambda: sum(server == "primary" for _, server, _ in seen[gone:]) > 40)
+        finally:
+            ended.set()
+            for each in readers:
+                each.join(PATIENCE)
+            if end == "stands still":
+                standby.resume()
+    assert {status for status, _, _ in seen} == {200}
+    assert max(took for _, _, took in seen) < deadline
 
 
 def test_a_standby_is_left_out_before_the_question_to_it_is_given_up(servers: Servers, monkeypatch: pytest.MonkeyPatch) -> None:
