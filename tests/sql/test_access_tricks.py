@@ -333,6 +333,36 @@ def test_statistics_show_no_values(session: Connection, view: str) -> None:
     assert len(rows) <= (13 if view == "pg_stats" else 0)  # tables that hold no tenant's data
 
 
+def estimated(connection: Connection, condition: str) -> int:
+    """How many memories the planner expects that are so."""
+    asked = sql.SQL("explain (format json) select from loci_data.memories where {}").format(sql.SQL(condition))  # type: ignore[arg-type]
+    ((plan,),) = connection.execute(asked).fetchall()
+    return int(plan[0]["Plan"]["Plan Rows"])
+
+
+def test_estimates_tell_how_common_a_guessed_value_is_and_patterns_tell_nothing(
+    neighbour: Neighbour, settled: dict[str, Connection]
+) -> None:
+    """What is not closed: statistics are of all rows. Operators that are not known to keep what they see are estimated without."""
+    person = settled["analyst"]
+    with psycopg.connect(neighbour.database.app_url, row_factory=dict_row) as connection:
+        items = [{"content": f"crate {n}", "category": "pemba/cloves"} for n in range(400)]
+        other = new_world(connection)
+        other.remember(*items)
+        connection.commit()
+    with neighbour.database.admin() as admin:
+        admin.execute("analyze loci_data.memories")
+    equal, other_value = (estimated(person, f"category = 'pemba/{each}'") for each in ("cloves", "pepper"))
+    below, up_to = (estimated(person, f"category {each} 'pemba/cloves'") for each in ("<", "<="))
+    assert (equal > 100 > other_value, up_to > 100 + below) == (True, True)  # what docs/security.md says that they tell
+    for operator in ("like", "~", "ilike", "similar to"):
+        known, unknown = (estimated(person, f"category {operator} '{each}'") for each in ("pemba/%", "nowhere/%"))
+        assert known == unknown, operator
+    guessed = "explain (analyze, timing off, costs off) select from loci_data.memories where category = 'pemba/cloves'"
+    assert "Rows Removed by Filter" in str(person.execute(guessed).fetchall())
+    assert person.execute("select from loci_data.memories where category = 'pemba/cloves'").fetchall() == []
+
+
 def test_an_analyst_sees_nothing_of_what_others_run(analyst: Connection, neighbour: Neighbour) -> None:
     with psycopg.connect(neighbour.database.app_url) as busy:
         busy.execute("select 'zanzibar'")
