@@ -516,3 +516,16 @@ def test_an_address_may_guess_again_when_time_has_passed(monkeypatch: pytest.Mon
     assert guesses.wait("192.0.2.1") == pytest.approx(30.0)
     monkeypatch.setattr("service.access.limits.time", instead(time, monotonic=lambda: now + 61))
     assert guesses.wait("192.0.2.1") is None
+
+
+def test_nothing_that_a_service_without_keys_serves_answers_to_a_rebound_name_or_another_page(service: Service) -> None:
+    paths = {path.replace("{", "").replace("}", "") for path in service.app.openapi()["paths"]}
+    asked = sorted(paths | {"/", "/docs", "/openapi.json", "/metrics", "/mcp", "/memory", "/nowhere"} - {"/healthz", "/readyz"})
+    rebound = {"Host": "rebound.example:8420"}
+    elsewhere = {"Origin": "https://page.example", "Sec-Fetch-Site": "cross-site"}
+    with service.client() as client:
+        for headers, status in ((rebound, 421), ({**rebound, "Origin": "http://rebound.example:8420"}, 421), (elsewhere, 403)):
+            for path in asked:
+                for method in ("GET", "POST"):
+                    reply = client.request(method, f"http://loci{path}", headers=headers, json={} if method == "POST" else None)
+                    assert reply.status_code == status, (method, path, headers, reply.text)
