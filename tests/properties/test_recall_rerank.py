@@ -1,6 +1,5 @@
 """Laws of the second opinion: what a judgement does to an order, how late interaction judges, and what of a reply is believed."""
 
-import json
 import math
 from typing import Any
 
