@@ -1,5 +1,7 @@
 """Jobs: made in the caller's transaction, one for one key, in states that follow the queue; who may see and touch them."""
 
+import time
+from collections.abc import Callable
 from hashlib import sha256
 from typing import Any
 from uuid import UUID, uuid4
@@ -281,6 +283,29 @@ def test_a_namespace_with_many_jobs_holds_another_up_by_few_of_them(queue: Queue
     taken = [queue.take()["args"]["job_id"] for _ in range(21)]
     assert taken.index(one) <= 3
     assert [it for it in taken if it != one] == many
+
+
+def test_thousands_of_jobs_that_wait_hold_up_neither_another_namespace_nor_whoever_asks_for_one(queue: Queue) -> None:
+    world, other, began = queue.world, new_world(queue.world.connection), time.monotonic()
+    world.rows(
+        "select count(*) from generate_series(1, 4000) n, loci_api.enqueue_job(%(ns)s, 'enrich', jsonb_build_object('n', n))"
+    )
+
+    def least(work: Callable[[], object]) -> float:
+        taken = []
+        for _ in range(3):
+            asked = time.monotonic()
+            work()
+            taken.append(time.monotonic() - asked)
+        return min(taken)
+
+    one = str(ask(other))
+    passed = int(time.monotonic() - began) + 4  # those of the seconds before it was asked for
+    assert one in [queue.take()["args"]["job_id"] for _ in range(passed)]
+    assert least(queue.take) < 1.0
+    assert least(lambda: ask(other)) < 1.0
+    assert least(lambda: job(other, UUID(one))) < 1.0
+    assert queue.places() > 3000
 
 
 def test_cancelling_ends_a_job_that_waits_and_tells_one_that_runs(queue: Queue) -> None:
