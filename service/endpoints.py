@@ -78,7 +78,7 @@ async def hear(reply: httpx.Response, most: int) -> AsyncIterator[bytes]:
     if (packed := reply.headers.get("content-encoding", "identity").strip().lower()) != "identity":
         raise TooMuch(f"the reply is packed ({packed[:20]}), which was not asked for")
     size, began = 0, time.thread_time()
-    async for piece in reply.aiter_raw():
+    async for piece in reply.aiter_bytes():
         size += len(piece)
         if size > most:
             raise TooMuch(f"the reply is longer than {most} bytes")
