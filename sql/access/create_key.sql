@@ -4,8 +4,8 @@
 -- agent that is at home here, or of any that the operator names; to others there is no such agent. It works in
 -- p_namespaces, else wherever its agent is granted something. Requests that name no namespace mean p_default_namespace,
 -- else the home, else this one. p_space: where it writes in working memory (bound_space). p_user: for whom it speaks
--- and asks (speaking_user). p_time_zone: in which that one asks. The key that asks gives no higher limit, no wider reach, no other space and no other user
--- than its own. Admins of the namespace, and the operator. Security
+-- and asks (speaking_user). p_time_zone: in which that one asks. The key that asks gives no higher limit, no wider
+-- reach, no other space and no other user than its own. Admins of the namespace, and the operator. Security
 -- definer: writes agents, grants and keys. Errors: 42501, P0002 (namespace, agent_id), 23514 (role, scope, rate_limit,
 -- space), 22023 (expires_at in the past, too).
 create or replace function loci_api.create_key(

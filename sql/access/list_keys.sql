@@ -5,9 +5,8 @@
 create or replace function loci_api.list_keys(p_namespace text, p_limit integer default 100,
                                               p_cursor uuid default null, p_key_id uuid default null)
 returns table (id uuid, name text, agent_id uuid, role text, scope text, namespaces text[], default_namespace text,
-               space text, "user" text, time_zone text, rate_limit integer, created_at timestamptz, expires_at timestamptz,
-               revoked_at timestamptz,
-               replaced_by uuid, last_used_at timestamptz)
+               space text, "user" text, time_zone text, rate_limit integer, created_at timestamptz,
+               expires_at timestamptz, revoked_at timestamptz, replaced_by uuid, last_used_at timestamptz)
 language plpgsql stable security definer set search_path = ''
 as $$
 declare

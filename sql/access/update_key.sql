@@ -1,6 +1,6 @@
--- Change name, rate_limit, time_zone or expires_at of a key; what p_changes does not name stays. A key with a rate limit gives
--- none that is higher. Admin of the agent's home. Security definer: writes keys. Errors: 42501, P0002 (id), 23514
--- (name, rate_limit), 22023 (rate_limit, time_zone).
+-- Change name, rate_limit, time_zone or expires_at of a key; what p_changes does not name stays. A key with a rate
+-- limit gives none that is higher. Admin of the agent's home. Security definer: writes keys. Errors: 42501, P0002 (id),
+-- 23514 (name, rate_limit), 22023 (rate_limit, time_zone).
 create or replace function loci_api.update_key(p_namespace text, p_id uuid, p_changes jsonb) returns void
 language plpgsql volatile security definer set search_path = ''
 as $$
@@ -44,7 +44,8 @@ begin
     return p_time_zone;
 exception when invalid_parameter_value then
     raise invalid_parameter_value using column = 'time_zone',
-        message = format('time_zone must be the name of a time zone such as Europe/Berlin, not %L', left(p_time_zone, 100));
+        message = format('time_zone must be the name of a time zone such as Europe/Berlin, not %L',
+                         left(p_time_zone, 100));
 end $$;
 comment on function loci_internal.check_time_zone(text) is
     'A time zone, checked. Errors: 22023.';

@@ -1,9 +1,9 @@
 -- Who is the caller, and what may it do where? Its id is what others name in a grant. home: the namespace whose admins
 -- manage its keys; default_namespace: of requests that name none; each null where the caller may not read it (any
--- more), or there is none. space: where its key writes in working memory at home; null: agent/ and its id.
--- user: for whom its key speaks; null: nobody in particular. time_zone: of the one who asks with it; null: UTC. key_id:
--- the key of this request, null without one. grants: JSON array of {namespace, role, expires_at}, by name, those in force
--- now, as far as the key's scope lets them; null for the operator, who is admin everywhere. No row without an agent.
+-- more), or there is none. space: where its key writes in working memory at home; null: agent/ and its id. user: for
+-- whom its key speaks; null: nobody in particular. time_zone: of the one who asks with it; null: UTC. key_id: the key
+-- of this request, null without one. grants: JSON array of {namespace, role, expires_at}, by name, those in force now,
+-- as far as the key's scope lets them; null for the operator, who is admin everywhere. No row without an agent.
 -- Security definer: reads agents and grants. No errors.
 create or replace function loci_api.whoami()
 returns table (agent_id uuid, name text, kind text, home text, key_id uuid, default_namespace text, space text,

@@ -36,7 +36,7 @@ as $$
     ('recall', 'recall_namespaces', 'integer', 0, 100000000, 'Namespaces that one recall may span'),
     ('recall', 'recall_log', 'boolean', null, null, 'Whether recalls are logged as rows if the request does not say'),
     ('recall', 'recall_log_days', 'number', 0, 36500, 'Days that logged recalls are kept'),
-    ('recall', 'recall_rerank', 'boolean', null, null, 'Whether its results are shown to a reranker where there is one'),
+    ('recall', 'recall_rerank', 'boolean', null, null, 'Whether a reranker, where there is one, sees its results'),
     ('recall', 'recall_rewrite', 'boolean', null, null,
      'Whether a model rewrites the question of a recall that asks for it'),
     ('graph', 'decay_rate', 'number', 0, 1e9, 'Rate of decay of an edge: confidence × e^(-rate × days)'),

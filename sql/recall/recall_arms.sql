@@ -8,10 +8,11 @@
 -- part. p_model_id: the model that made the vectors. Where another one is active by now the vector takes no part;
 -- model_id is the active one, so that the caller can embed anew. null: not known, it counts as the active one's.
 -- waiting, without_vector: memories that wait for their vectors (see memories_without_vector), null for none, also
--- where the question has no vector either; question is the vector of the question then. vector_mean: the mean cosine of the question with this namespace, null where no
--- mean is kept. Who asks, settings and filter are resolved once, and arms that have nothing to find here are not asked
--- (no names, no aspects, nothing that waits: a probe each). The lexical arm goes twice as deep as the others, for what
--- the graph brings has its words as well. Security definer; checks first.
+-- where the question has no vector either; question is the vector of the question then. vector_mean: the mean cosine of
+-- the question with this namespace, null where no mean is kept. Who asks, settings and filter are resolved once, and
+-- arms that have nothing to find here are not asked (no names, no aspects, nothing that waits: a probe each). The
+-- lexical arm goes twice as deep as the others, for what the graph brings has its words as well. Security definer;
+-- checks first.
 create or replace function loci_api.recall_arms(
     p_namespace text, p_query text, p_embedding real[], p_arms text[], p_filter jsonb default '{}',
     p_as_of timestamptz default null, p_known_at timestamptz default null, p_explain boolean default false,

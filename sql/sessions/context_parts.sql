@@ -109,9 +109,9 @@ $$;
 comment on function loci_internal.memories_new_to_session is
     'Memories that a session was not shown yet, and how many others there are.';
 
--- Which entries of working memory live under any of these paths? All but their values, newest first, at most p_limit, and one
--- more where there are more; p_ending: only keys whose last segment ends so. expires_in: seconds left. Ranges of the
--- primary key, read whole.
+-- Which entries of working memory live under any of these paths? All but their values, newest first, at most p_limit,
+-- and one more where there are more; p_ending: only keys whose last segment ends so. expires_in: seconds left. Ranges
+-- of the primary key, read whole.
 create or replace function loci_internal.context_working_memory(p_namespace_id integer, p_paths text[], p_ending text,
                                                                 p_limit integer) returns jsonb
 language plpgsql stable set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off

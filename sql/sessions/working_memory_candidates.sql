@@ -1,4 +1,4 @@
--- Which entries of working memory may answer a question, by words or by meaning? The best p_limit by words, and at least
+-- Which entries of working memory may answer a question, by words or by meaning? The best p_limit by words, at least
 -- 100, with their BM25 score; and as many of the newest, without one. Filtered as search_working_memory. text: what is
 -- to be embedded, at most 1,000 characters. Cost: twice that of search_working_memory. Security definer: the function
 -- called checks the caller. Errors: 42501, P0002, 22023 (limit, space).
