@@ -45,7 +45,7 @@ class ListedEntity(EntityRow):
     cursor: str
 
 
-class EntityEvent(TypedDict):
+class LatestEvent(TypedDict):
     """Something that happened around an entity."""
 
     at: datetime
@@ -54,6 +54,11 @@ class EntityEvent(TypedDict):
     event: str
     id: UUID
     detail: JsonObject
+
+
+class EntityEvent(LatestEvent):
+    """The same in a page of events."""
+
     cursor: str
 
 

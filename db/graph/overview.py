@@ -5,7 +5,7 @@ from typing import LiteralString, TypedDict
 
 from db.facts import ListedAspect
 from db.graph.edges import ListedEdge
-from db.graph.entities import EntityEvent, EntityRow
+from db.graph.entities import EntityRow, LatestEvent
 from db.memories import MemoryRow
 from db.pool import JsonObject, Transaction
 
@@ -25,7 +25,7 @@ class Overview(TypedDict):
     memories: list[MemoryRow]
     aspects: list[ListedAspect]
     edges: list[ListedEdge]
-    timeline: list[EntityEvent]
+    timeline: list[LatestEvent]
 
 
 async def entity_overview(tx: Transaction, *, ref: str, limit: int, as_of: datetime | None, known_at: datetime | None) -> Overview:
@@ -35,7 +35,7 @@ async def entity_overview(tx: Transaction, *, ref: str, limit: int, as_of: datet
     memories = await tx.send(MemoryRow, MEMORIES, **given)
     aspects = await tx.send(ListedAspect, ASPECTS, **given)
     edges = await tx.send(ListedEdge, EDGES, **given)
-    events = await tx.send(EntityEvent, EVENTS, **given)
+    events = await tx.send(LatestEvent, EVENTS, **given)
     return {
         "entity": await entity.all(),
         "memories": await memories.all(),

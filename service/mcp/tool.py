@@ -128,4 +128,8 @@ def _terse(field: dict[str, Any]) -> dict[str, Any]:
     merged = {**(kinds[0] if len(kinds) == 1 else {}), **field}
     if "items" in merged:
         merged["items"] = _terse(merged["items"])
-    return {key: value for key, value in merged.items() if key in {"type", "items", "description", "enum"}}
+    said = {"type", "items", "description", "enum"}
+    if "properties" in merged:
+        merged["properties"] = {name: _terse(part) for name, part in merged["properties"].items()}
+        said |= {"properties", "required", "additionalProperties"}
+    return {key: value for key, value in merged.items() if key in said}

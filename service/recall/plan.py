@@ -1,6 +1,7 @@
 """How what the arms found becomes one score: weights, normalisation, and who said it. No database here."""
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -17,6 +18,7 @@ from service.recall.sources import unpack
 from service.text.periods import Period, period_of
 from service.text.relations import IDLE
 
+MEAN_OF_FEW = 5  # hits by meaning with which the mean of the namespace counts for half: of two it says what these mean
 NAMES_FULL = 4.0  # score over shared names from which a hit has the whole weight of that arm
 ASSISTANT = "assistant"  # the role under which frameworks keep what a model said
 NAMING_ARMS = frozenset({"graph", "names"})  # they say that a hit has to do with whom the question names
@@ -81,8 +83,9 @@ class Plan:
             lowest = self.settings["relative_similarity"] if arm == "vector" else 0.0
             return normalised({key: score for key, score in hits.scores.items() if score >= lowest})
         if arm == "vector":
-            lowest = min(hits.scores.values(), default=0.0)
-            return above(hits.scores, {key: mean.get(unpack(key)[0], lowest) for key in hits.scores})
+            lowest, few = min(hits.scores.values(), default=0.0), Counter(unpack(key)[0] for key in hits.scores)
+            means = {place: mean.get(place, lowest) * n * n / (n * n + MEAN_OF_FEW**2) for place, n in few.items()}
+            return above(hits.scores, {key: means[unpack(key)[0]] for key in hits.scores})
         if arm == "names":
             return {key: min(1.0, score / NAMES_FULL) * share.get(unpack(key)[0], 1.0) for key, score in hits.scores.items()}
         return normalised(hits.scores)

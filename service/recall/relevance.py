@@ -15,6 +15,7 @@ from typing import NamedTuple
 from db.recall.search import Coverage, Hits
 from service.recall.sources import by_place, pack, unpack
 
+MEAN_FROM = 20  # vectors of which a mean counts for half
 STEEP = 3  # power of a score over the best one: what stands behind answers less often than its score says
 FEW = 500  # memories up to which their number says little
 
@@ -104,7 +105,7 @@ def gather(
         shares, said, base = coverage.shares, None, pack(place, "memory", 0)
         if (others or len(named) == 1) and (all_ := _squares(shares.values())):
             said = 1 - _squares(share for key, share in shares.items() if base | key in others) / all_
-        nearness = _above(near[place], mean.get(place, 0.0)) if place in near else None
+        nearness = _above(near[place], mean.get(place, 0.0), coverage.memories) if place in near else None
         evidence[place] = Evidence(max(shares.values(), default=0.0), nearness, coverage.unknown, coverage.memories, said)
     return evidence
 
@@ -126,8 +127,9 @@ def _squares(shares: Iterable[float]) -> float:
     return sum(share * share for share in shares)
 
 
-def _above(cosine: float, mean: float) -> float:
-    """How far a cosine stands above the mean of the namespace, over what is left to 1."""
+def _above(cosine: float, mean: float, memories: int) -> float:
+    """How far a cosine stands above the mean of the namespace, over what is left to 1. A mean of few counts less."""
+    mean *= memories / (memories + MEAN_FROM)
     return max(0.0, (cosine - mean) / (1 - mean)) if mean < 1 else 0.0
 
 

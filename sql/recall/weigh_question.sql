@@ -33,16 +33,13 @@ comment on function loci_internal.weigh_question(integer, smallint, text[], vect
     'Vector of a question from those of its words, by their rarity in a namespace.';
 
 -- How near to a question is a memory of this namespace on the average? The cosine of a vector with those stored, meant.
--- The mean of a few says what these mean and not what all have in common, so it counts by the square of their number
--- n: n² / (n² + 20²). Null as long as there is no mean.
+-- Null as long as there is no mean.
 create or replace function loci_internal.mean_similarity(p_namespace_id integer, p_model_id smallint, p_vector vector)
 returns double precision
 language sql stable set search_path from current
 as $$
-    select -(p_vector <#> m.mean) / nullif(vector_norm(p_vector), 0)
-           * (m.vectors + m.stored)::double precision ^ 2 / ((m.vectors + m.stored)::double precision ^ 2 + 400)
-    from loci_data.vector_means m
+    select -(p_vector <#> m.mean) / nullif(vector_norm(p_vector), 0) from loci_data.vector_means m
     where m.namespace_id = p_namespace_id and m.model_id = p_model_id
 $$;
 comment on function loci_internal.mean_similarity(integer, smallint, vector) is
-    'Mean cosine of a vector with those of a namespace, less where these are few; null where no mean is kept.';
+    'Mean cosine of a vector with those of a namespace; null where no mean is kept.';

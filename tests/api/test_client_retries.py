@@ -127,6 +127,7 @@ def test_what_cannot_be_repeated_is_sent_again_only_if_it_never_left(script: Cal
             "default_namespace",
             "space",
             "user",
+            "time_zone",
         ]
     )
     service = script(httpx.ConnectError, reply(429), reply(201, made))  # too many: it was not looked at

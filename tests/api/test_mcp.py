@@ -667,7 +667,7 @@ def test_a_session_of_working_memory_lies_under_the_space_of_its_key(guarded: Se
             assert tools.error(tool, key="patrol/heartbeat/findings", **given).startswith("Not allowed")
         assert tools("get_from_working_memory", key="patrol/heartbeat/findings")["value"] == "all is well"
     with over_http(guarded, **{"Authorization": f"Bearer {sessions}", "X-Space": "patrol/heartbeat"}) as tools:
-        assert "lies outside session" in tools.error("save_to_working_memory", key="findings", data="false")
+        assert "is outside session" in tools.error("save_to_working_memory", key="findings", data="false")
 
 
 def test_a_key_that_may_only_read_reads_and_is_told_so_when_it_writes(guarded: Service, api: Api) -> None:

@@ -57,7 +57,7 @@ def test_a_key_that_is_bound_to_a_user_asks_for_no_other(told: dict[str, Any], b
     assert profile(ok(bound.post("/context", json={"user": "rosa"}))) == [OSLO]
     for sections in (["profile"], ["memories"], ["turns"]):
         refused = problem(bound.post("/context", json={"user": "Ann", "sections": sections}), 403, "forbidden")
-        assert "speaks for Rosa" in refused["detail"]
+        assert "bound to user Rosa" in refused["detail"]
 
 
 def test_without_a_user_an_agent_gets_what_it_heard_itself(api: Api, guarded: Service) -> None:

@@ -300,7 +300,7 @@ def test_tools_go_through_the_service_and_have_its_answers(loci: Loci, namespace
                 ),
                 mode,
             ) as tools:
-                assert len(tools.listed()) == 21
+                assert len(tools.listed()) == 22
                 memory = tools("save_memory", content=f"I prefer tea {mode}")
                 assert memory["duplicate"] is False
                 assert "does not exist" in tools.error("graph_traverse", startEntity="Nobody")

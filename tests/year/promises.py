@@ -265,7 +265,7 @@ def an_entry_is_found(c: LociClient, word: str) -> Answer:
     c.sessions.save_entry(word, f"the anvil {word} is hot", tags=[word])
     found = [each.value for each in c.sessions.search_entries(f"anvil {word}").items]
     c.sessions.delete_entry(word)
-    return found == [f"the anvil {word} is hot"], found
+    return found[:1] == [f"the anvil {word} is hot"], found
 
 
 @promise("L3")

@@ -109,9 +109,11 @@ class Access(Group[C]):
         name: str | Omitted = OMITTED,
         expires_at: Moment | Omitted | None = OMITTED,
         rate_limit: int | Omitted | None = OMITTED,
+        time_zone: str | Omitted | None = OMITTED,
     ) -> Request[KeyOut]:
-        """Change a key; None takes its end or its rate limit away. Admin of the agent's home."""
-        return change("PATCH", KeyOut, "/keys/{id}", {"id": id}, name=name, expires_at=expires_at, rate_limit=rate_limit)
+        """Change a key; None takes its end, rate limit or time zone away. Admin of the agent's home."""
+        changes = {"name": name, "expires_at": expires_at, "rate_limit": rate_limit, "time_zone": time_zone}
+        return change("PATCH", KeyOut, "/keys/{id}", {"id": id}, **changes)
 
     @operation
     def rotate_key(self, id: Id, *, grace_seconds: int | None = None, expires_at: Moment | None = None) -> Request[KeyRotated]:
