@@ -1,4 +1,4 @@
-"""A namespace as JSON lines, in one snapshot: what `loci export` writes and GET …/export sends. See docs/export.md."""
+"""A namespace as JSON lines, in one snapshot: what `loci export` writes and GET …/export sends. See docs/transfer.md."""
 
 import hashlib
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""A namespace as a folder of Markdown that git can hold: one file a lineage, with what is believed now. See docs/import.md."""
+"""A namespace as a folder of Markdown that git can hold: one file a lineage, with what is believed now. See docs/transfer.md."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""Restoring a namespace from the lines of an export: all of it in one transaction, or nothing. See docs/export.md."""
+"""Restoring a namespace from the lines of an export: all of it in one transaction, or nothing. See docs/transfer.md."""
 
 import json
 import time

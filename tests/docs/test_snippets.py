@@ -42,12 +42,7 @@ UNRUN = {  # page: how a block begins, and why it is not run
     "docs/connect.md": {"loci serve": "changes the settings of other programs"},
     "docs/context.md": {"Recalled from": "what the request above it replied on another day"},
     "docs/dreams.md": {"$ loci dream": NEEDS_MODEL},
-    "docs/export.md": {'{"kind"': "parts of a file, shortened"},
     "docs/graph.md": {"GET /edges?entity=Pia": "the world of the picture above it, and a place to fill in"},
-    "docs/import.md": {
-        "loci import ~/.claude": ELSEWHERE, "psql -At": ELSEWHERE,
-        "loci export --format markdown": "commits to a repository of the reader's own",
-    },
     "docs/mcp.md": {"# Claude Code": "changes the settings of other programs"},
     "docs/models.md": {
         "LOCI_LLM__ENDPOINT": STARTS, "LOCI_RERANK__ENDPOINT": STARTS,
@@ -57,6 +52,11 @@ UNRUN = {  # page: how a block begins, and why it is not run
     },
     "docs/retain.md": {"$ curl": NEEDS_MODEL},
     "docs/running/README.md": {"LOCI_MIGRATION_URL": ELSEWHERE, "docker compose": "needs Docker; tests/docker does that"},
+    "docs/transfer.md": {
+        "loci import ~/.claude": ELSEWHERE, "psql -At": ELSEWHERE,
+        "loci export --format markdown": "commits to a repository of the reader's own",
+        '{"kind"': "parts of a file, shortened",
+    },
     "docs/tuning.md": {"loci tune questions.jsonl": ELSEWHERE},
     "docs/typescript.md": {"make npm": "tests/page/test_page_client.py does that", "LOCI_CORS_ORIGINS": STARTS},
     "docs/installing.md": {"pip install": INSTALLS, "make wheels": INSTALLS, "# a service with the demo": INSTALLS},

@@ -426,5 +426,5 @@ def test_a_document_number_that_is_taken_gives_way(world: World) -> None:
 
 
 def test_every_kind_is_in_the_document(connection: psycopg.Connection[Any]) -> None:
-    text = (ROOT / "docs" / "export.md").read_text()
+    text = (ROOT / "docs" / "transfer.md").read_text()
     assert [kind for kind in kinds(connection) if f"`{kind}`" not in text] == []

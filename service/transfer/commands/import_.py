@@ -47,7 +47,7 @@ def import_(
     An export is known by its first line. It is restored as a whole or not at all, into the namespace that it names or the
     one that is given, which is made if there is none; what is there already stays as it is.
 
-    Files of other systems are told by their content: docs/import.md has the list. Run twice, they write nothing.
+    Files of other systems are told by their content: docs/transfer.md has the list. Run twice, they write nothing.
     """
     if source == LIST:
         _tell_formats()

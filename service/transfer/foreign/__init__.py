@@ -1,1 +1,1 @@
-"""Files of other memory systems: told apart by their content, read as neutral records, written in one way. See docs/import.md."""
+"""Files of other memory systems: told apart by their content, read as neutral records, written in one way. See docs/transfer.md."""
