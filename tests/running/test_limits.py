@@ -1,4 +1,4 @@
-"""docs/running/limits.md says what holds: fields of the interface, constraints, settings of the service and of namespaces."""
+"""docs/operations.md says what holds: fields of the interface, constraints, settings of the service and of namespaces."""
 
 import json
 import re
@@ -15,7 +15,7 @@ from tests.catalogue import ROOT
 from tests.databases import as_shipped
 
 ROW = re.compile(r"^\| (.+?) \| ([\d.]+|none) \| `(.+)` \|$", re.MULTILINE)
-ROWS = ROW.findall((ROOT / "docs" / "running" / "limits.md").read_text())
+ROWS = ROW.findall((ROOT / "docs" / "operations.md").read_text())
 BOUNDS = ("maxItems", "maxLength", "maximum")
 
 
