@@ -37,6 +37,7 @@ from tests.services import PATIENCE, eventually
 
 log = logging.getLogger(__name__)
 SECONDS = float(os.environ.get("LOCI_SOAK_SECONDS", "3"))
+OUT_OF_SERVICE = 3  # answers in a row: five seconds, in which a balancer that asks every five seconds sees two
 LONG, MEASURED = SECONDS >= 300, SECONDS >= 60
 HONEST, WITHIN = 4, 3.0
 FLOODERS = 4 if MEASURED else 1  # each without a pause
@@ -126,11 +127,13 @@ class Scene:
     unready: list[str] = field(default_factory=list)
 
     def watch(self, running: Callable[[], bool]) -> None:
-        """Ask whether it is ready, ten times a second."""
+        """Ask whether it is ready, ten times a second. Not for five seconds takes it out of service."""
         with httpx.Client(timeout=PATIENCE, verify=False) as client:
+            row = 0
             while running():
                 reply = client.get(f"http://127.0.0.1:{self.port}/readyz")
-                if reply.status_code != 200:
+                row = 0 if reply.status_code == 200 else row + 1
+                if row == OUT_OF_SERVICE:
                     self.unready.append(reply.text[:300])
                 time.sleep(0.1)
 
