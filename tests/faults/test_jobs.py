@@ -126,7 +126,7 @@ def test_a_worker_that_wakes_up_after_its_job_was_taken_over_leaves_it_alone(
     assert sleeper is not None
     os.kill(sleeper, signal.SIGSTOP)
     workers.append(worker(witnessed))
-    eventually(lambda: (asked.get(job)["tries"], asked.state(job)) == (2, "running"))
+    eventually(lambda: asked.get(job)["tries"] > 1 and asked.state(job) == "running")  # a busy machine may make it lose its own
     os.kill(sleeper, signal.SIGCONT)
     asked.admin.execute("insert into public.allowed values (%s)", [job])
     eventually(lambda: asked.state(job) == "succeeded" and asked.queued() == 0)

@@ -3,6 +3,7 @@
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,13 @@ from psycopg import sql
 from sqlalchemy.engine import make_url
 
 from db.migrate import _config, head, upgrade
+from tests.blocking import blocked
 from tests.catalogue import ROOT
 from tests.databases import Database, Server
 from tests.factories import OPERATOR, act_as
 from tests.releases.frozen import FIRST, QUEUE, fingerprints, frozen, moved
 from tests.releases.saved import MADE, NAMESPACE, lost, restore, rows
-from tests.services import Api, eventually, serve
+from tests.services import PATIENCE, Api, eventually, serve
 
 RELEASED = sorted(MADE.glob("*.sql.gz"))
 FOLLOW = (  # status and end of facts, and what is derived from these: revision 0003 lets them follow memories that are over
@@ -90,6 +92,30 @@ def test_an_upgrade_that_is_killed_in_each_revision_leaves_the_one_before_and_is
         server.drop(database)
 
 
+@pytest.mark.parametrize("path", RELEASED, ids=lambda path: path.name.partition(".sql")[0])
+def test_an_upgrade_and_a_reader_that_wait_for_each_other_both_come_to_their_end(path: Path, server: Server) -> None:
+    server.template()
+    database = restore(server, path)
+    try:
+        with database.admin() as watcher, database.admin() as reader, ThreadPoolExecutor(2) as pool:
+            reader.execute("set deadlock_timeout = '1h'")  # so that the upgrade is the one that finds it, and gives way
+            with reader.transaction():
+                reader.execute("lock table loci_data.api_keys in access share mode")
+                upgrading = pool.submit(upgrade, database.admin_url)
+                eventually(lambda: upgrading.done() or has_waiting(watcher))  # it has the memories, and needs the keys
+                blocked(pool, watcher, reader, lambda: reader.execute("select from loci_data.memories")).result(PATIENCE)
+            upgrading.result(PATIENCE)
+            assert revision_of(watcher) == head()
+    finally:
+        server.drop(database)
+
+
+def has_waiting(watcher: psycopg.Connection[Any]) -> bool:
+    """Whether some session of the database waits for a lock."""
+    waits = "select from pg_locks where not granted and database = (select oid from pg_database where datname = current_database())"
+    return watcher.execute(waits).rowcount > 0
+
+
 def revision_of(watcher: psycopg.Connection[Any]) -> str:
     """The revision that a database is at."""
     (found,) = watcher.execute("select version_num from public.loci_version").fetchone() or ("",)
@@ -98,7 +124,6 @@ def revision_of(watcher: psycopg.Connection[Any]) -> str:
 
 def kill_while_it_waits(database: Database, watcher: psycopg.Connection[Any]) -> bool:
     """Upgrade in a process of its own while somebody reads all tables, and kill it where it waits for one; False: it did not wait."""
-    waits = "select from pg_locks where not granted and database = (select oid from pg_database where datname = current_database())"
     others = "select from pg_stat_activity where datname = current_database() and application_name = 'killed'"
     url = make_url(database.admin_url).update_query_dict({"application_name": "killed"}).render_as_string(hide_password=False)
     with database.admin() as reader, reader.transaction():
@@ -107,7 +132,7 @@ def kill_while_it_waits(database: Database, watcher: psycopg.Connection[Any]) ->
         ).fetchall():
             reader.execute(sql.SQL("lock table only {} in access share mode").format(sql.Identifier(*table[0].split("."))))
         upgrading = subprocess.Popen([sys.executable, "-c", f"from db.migrate import upgrade; upgrade({url!r})"], cwd=ROOT)
-        eventually(lambda: watcher.execute(waits).rowcount > 0 or upgrading.poll() is not None)
+        eventually(lambda: has_waiting(watcher) or upgrading.poll() is not None)
         upgrading.kill()
         waited = upgrading.wait() == -signal.SIGKILL
     eventually(lambda: watcher.execute(others).rowcount == 0)
