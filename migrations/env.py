@@ -5,19 +5,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from alembic import context
-from psycopg import errors as pg
 from sqlalchemy import Connection, Engine, create_engine, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import IntegrityError, ProgrammingError
-from tenacity import retry, retry_if_exception, stop_after_delay, wait_random_exponential
 
-from migrations.replay import PATIENCE, replay
+from migrations.replay import replay, until_free
 from migrations.schema_files import STAY, set_roles
 
 # As alembic makes it, so that there is something to lock before the first revision.
 VERSIONS = "create table public.loci_version (version_num varchar(32) not null constraint loci_version_pkc primary key)"
-
-HELD = (pg.DeadlockDetected, pg.LockNotAvailable)
 
 
 def database_url() -> str:
@@ -55,17 +51,7 @@ def refuse_worker(connection: Connection) -> None:
         raise SystemExit("this database is a worker of a Citus cluster: LOCI_MIGRATION_URL must lead to its coordinator")
 
 
-def is_in_use(error: BaseException) -> bool:
-    """Whether a table was not free: a caller held it, or held one table and waited for another."""
-    return isinstance(getattr(error, "orig", error), HELD)
-
-
-@retry(
-    retry=retry_if_exception(is_in_use),
-    wait=wait_random_exponential(multiplier=0.5, max=5.0, min=0.1),
-    stop=stop_after_delay(PATIENCE),
-    reraise=True,
-)
+@until_free
 def run_revisions(connection: Connection) -> None:
     """Run each revision that is missing; go on with the one whose tables were in use, while callers are served."""
     connection.rollback()

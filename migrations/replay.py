@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from psycopg import errors as pg
 from sqlalchemy import Connection, text
-from tenacity import retry, retry_if_exception_type, stop_after_delay, wait_random_exponential
+from tenacity import retry, retry_if_exception, stop_after_delay, wait_random_exponential
 
 from migrations.schema_files import execute
 from migrations.sql_files import SqlObject, about_all, declared
@@ -44,6 +44,19 @@ Written = dict[tuple[str, int], str]
 
 class StillNeeded(Exception):
     """Something that is not Loci's own rests on what this release does not have any more."""
+
+
+def is_in_use(error: BaseException) -> bool:
+    """Whether a table was not free: a caller held it, or held one table and waited for another."""
+    return isinstance(getattr(error, "orig", error), HELD)
+
+
+until_free = retry(
+    retry=retry_if_exception(is_in_use),
+    wait=wait_random_exponential(multiplier=0.5, max=5.0, min=0.1),
+    stop=stop_after_delay(PATIENCE),
+    reraise=True,
+)
 
 
 def replay(connection: Connection) -> None:
@@ -123,12 +136,7 @@ def hold_tables(connection: Connection) -> None:
     execute(connection, "set local statement_timeout = '10min'")
 
 
-@retry(
-    retry=retry_if_exception_type(HELD),
-    wait=wait_random_exponential(multiplier=0.5, max=5.0, min=0.1),
-    stop=stop_after_delay(PATIENCE),
-    reraise=True,
-)
+@until_free
 def _hold(connection: Connection) -> None:
     """Lock them all, or none."""
     with connection.begin_nested():
