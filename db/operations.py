@@ -10,7 +10,8 @@ from uuid import UUID
 import psycopg
 from psycopg.rows import dict_row
 
-from db.pool import JsonObject, Sent, Transaction
+from db.pipeline import Sent
+from db.pool import JsonObject, Transaction
 
 LOGS = ("recalls", "key_uses", "jobs", "model_calls", "feedback_signals")  # what sweep_log sweeps
 

@@ -4,16 +4,16 @@ import asyncio
 import select
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from typing import Any, ClassVar, Generic, Literal, LiteralString, TypeVar, cast
+from typing import Any, ClassVar, Literal, LiteralString, TypeVar
 
 import psycopg
 from pgvector.psycopg.halfvec import register_halfvec_info
 from pgvector.psycopg.vector import register_vector_info
 from prometheus_client import Histogram
-from psycopg import AsyncConnection, AsyncCursor, AsyncTransaction, Rollback
+from psycopg import AsyncConnection, Rollback
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import DictRow, dict_row
 from psycopg.types import TypeInfo
@@ -22,14 +22,13 @@ from psycopg_pool import AsyncConnectionPool
 
 from db import traces
 from db.limits import TimeLimits
+from db.pipeline import Pipeline, PipelinedConnection, Sent
 from db.shares import Name, ShareLimits, Shares
-from db.traces import Statements, TracedCursor
 
 R = TypeVar("R")
 JsonObject = dict[str, Any]  # as it comes out of a column of JSON
 ServerKind = Literal["primary", "standby"]
 Connection = AsyncConnection[DictRow]
-Cursor = AsyncCursor[DictRow] | TracedCursor
 StandBack = Callable[[int], bool]  # of a process of the server, by its number; False: not yet
 AGAIN = 1.0  # seconds between attempts to connect while somebody waits
 BEHIND = 2  # connections of those who stand back; who finds none free there is served as others are
@@ -41,7 +40,8 @@ VECTOR_TYPES: LiteralString = """select typname::text as name, oid::bigint, typa
                                 where oid in (to_regtype('vector'), to_regtype('halfvec'))"""
 POSITION: LiteralString = "select pg_current_wal_insert_lsn() as position"
 PAGE, PAGE_HEADS = 8192, (24, 40)  # bytes of a page of the log, and of what stands at its head
-ENTER: LiteralString = "select * from loci_api.begin_request(%s, %s, %s, %s, %s, %s)"
+ENTER: LiteralString = """select * from loci_api.begin_request(
+    %(key)s, %(namespace)s, %(role)s, %(origin)s, %(limits)s, %(creates)s)"""
 _WAITS = (0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10)
 WAITED = Histogram("loci_pool_wait_seconds", "Time that a transaction waited for a connection of the pool.", buckets=_WAITS)
 
@@ -55,20 +55,7 @@ def _left(connection: Connection) -> bool:
     return bool(found.poll(0))
 
 
-class PooledConnection(AsyncConnection[DictRow]):
-    """A connection whose nested transactions are savepoints also where its transaction was begun without waiting."""
-
-    @asynccontextmanager
-    async def transaction(self, savepoint_name: str | None = None, force_rollback: bool = False) -> AsyncIterator[AsyncTransaction]:
-        """As psycopg's; in a pipeline, once the server has said that a transaction is open: else this would begin another."""
-        if self.info.pipeline_status:
-            async with self.pipeline() as pipeline:
-                await pipeline.sync()
-        async with super().transaction(savepoint_name, force_rollback) as inner:
-            yield inner
-
-
-class Pool(AsyncConnectionPool[Connection]):
+class Pool(AsyncConnectionPool[PipelinedConnection]):
     """Connections that callers share; without `shares`, whoever comes first takes them.
 
     `behind` are connections whose processes stand back behind others: those of callers who are at work much of the time.
@@ -94,7 +81,7 @@ class Pool(AsyncConnectionPool[Connection]):
             await self.behind.close(timeout)
         await super().close(timeout)
 
-    async def getconn(self, timeout: float | None = None) -> Connection:
+    async def getconn(self, timeout: float | None = None) -> PipelinedConnection:
         """Lend a connection. One that ended while it was idle, as all do when the server dies, is replaced and fails nobody."""
         deadline = time.monotonic() + (self.timeout if timeout is None else timeout)
         connection = await super().getconn(timeout)
@@ -106,7 +93,7 @@ class Pool(AsyncConnectionPool[Connection]):
             connection = await super().getconn(deadline - time.monotonic())
         return connection
 
-    async def putconn(self, conn: Connection) -> None:
+    async def putconn(self, conn: PipelinedConnection) -> None:
         """Take a connection back, to its end also where the caller is cancelled meanwhile.
 
         The pool would lose it, and whoever it was just handing it to: a request whose client leaves at the moment at which it ends.
@@ -124,7 +111,7 @@ class Pool(AsyncConnectionPool[Connection]):
                 self._maybe_grow_pool()
 
     @asynccontextmanager
-    async def lent(self, owner: bytes | None, namespace: str | None) -> AsyncIterator[Connection]:
+    async def lent(self, owner: bytes | None, namespace: str | None) -> AsyncIterator[PipelinedConnection]:
         """A connection of the share of a key, by its hash. Raises TooManyAtOnce, PoolTimeout."""
         if self.shares is None:
             async with self.connection() as connection:
@@ -139,7 +126,7 @@ class Pool(AsyncConnectionPool[Connection]):
             self.shares.give_back(names)
 
     @asynccontextmanager
-    async def _placed(self, names: tuple[Name, ...]) -> AsyncIterator[Connection]:
+    async def _placed(self, names: tuple[Name, ...]) -> AsyncIterator[PipelinedConnection]:
         """A connection behind the others for who stands back, as far as there are any."""
         behind = self.behind
         if self.shares is None or behind is None or behind.lent_out == behind.max_size or not self.shares.stands_back(names):
@@ -154,16 +141,17 @@ class Pool(AsyncConnectionPool[Connection]):
             behind.lent_out -= 1
 
 
-async def _configure(connection: Connection) -> None:
+async def _configure(prepares: bool, connection: PipelinedConnection) -> None:
     """Say how vectors are sent: both types from one statement, where pgvector's own function takes twelve round trips."""
     found = {row["name"]: TypeInfo(**row) for row in await (await connection.execute(VECTOR_TYPES)).fetchall()}
     register_vector_info(connection, found.get("vector"))
     if "halfvec" in found:
         register_halfvec_info(connection, found["halfvec"])
+    connection.begin(prepares=prepares)
 
 
-async def _configure_behind(stand_back: StandBack, connection: Connection) -> None:
-    await _configure(connection)
+async def _configure_behind(stand_back: StandBack, prepares: bool, connection: PipelinedConnection) -> None:
+    await _configure(prepares, connection)
     for _ in range(ASKED_AGAIN):
         if stand_back(connection.info.backend_pid):
             break
@@ -190,23 +178,20 @@ def make_pool(
     no statement is prepared, as poolers need it that give each transaction another session.
     """
     url = url if standby else primary_url(url)
-    pool = _made(url, _configure, size, timeout, least, prepare)
+    pool = _made(url, partial(_configure, prepare), size, timeout, least)
     pool.shares = None if shares is None else Shares(size, shares)
     pool.standby = standby
     if stand_back is not None:
-        pool.behind = _made(url, partial(_configure_behind, stand_back), BEHIND, timeout, 0, prepare)
+        pool.behind = _made(url, partial(_configure_behind, stand_back, prepare), BEHIND, timeout, 0)
     return pool
 
 
-def _made(
-    url: str, configure: Callable[[Connection], Awaitable[None]], size: int, timeout: float, least: int, prepare: bool
-) -> Pool:
+def _made(url: str, configure: Callable[[PipelinedConnection], Awaitable[None]], size: int, timeout: float, least: int) -> Pool:
     kwargs: dict[str, Any] = {"autocommit": True, "row_factory": dict_row, "application_name": "loci", "connect_timeout": 5}
-    if not prepare:
-        kwargs["prepare_threshold"] = None
+    kwargs["prepare_threshold"] = None  # of psycopg: with a rollback it would have the server forget those of pipelines as well
     return Pool(
         url,
-        connection_class=PooledConnection,
+        connection_class=PipelinedConnection,
         kwargs=kwargs,
         configure=configure,
         min_size=least,
@@ -269,28 +254,6 @@ class Outcome:
     notes: list[Note] = field(default_factory=list)
 
 
-class Sent(Generic[R]):
-    """Rows of a statement that was sent; they are on their way."""
-
-    def __init__(self, cursor: Cursor) -> None:
-        self._cursor = cursor
-
-    async def all(self) -> list[R]:
-        """All of them."""
-        return cast("list[R]", await self._cursor.fetchall())
-
-    async def first(self) -> R | None:
-        """The first of them; None: there is none."""
-        return cast("R | None", await self._cursor.fetchone())
-
-    async def one(self) -> R:
-        """The first of them. Raises LookupError where there is none."""
-        found = await self.first()
-        if found is None:
-            raise LookupError("the statement returned no row")
-        return found
-
-
 @dataclass(frozen=True)
 class Transaction:
     """A transaction of one caller in one namespace; wrappers of SQL functions take it as their first argument.
@@ -300,12 +263,16 @@ class Transaction:
     `standby`: the server only reads.
     """
 
-    connection: Connection
+    pipeline: Pipeline
     namespace: str | None
-    entering: Cursor
-    statements: Statements = field(default_factory=Statements)
+    entering: Sent[DictRow]
     outcome: Outcome = field(default_factory=Outcome)
     standby: bool = False
+
+    @property
+    def connection(self) -> Connection:
+        """The connection, which takes no statements but those of the pipeline until the transaction has ended."""
+        return self.pipeline.connection
 
     @property
     def server(self) -> ServerKind:
@@ -314,8 +281,7 @@ class Transaction:
 
     async def entered(self) -> Entered:
         """Return who this transaction acts for; may be asked again. Raises what loci_api.begin_request raises."""
-        row = await Sent[DictRow](self.entering).one()
-        await self.entering.scroll(0, mode="absolute")
+        row = await self.entering.one()
         return Entered(str(row["agent_id"]), row["namespace_id"], row["namespace"], row["settings"] or {}, row["time_zone"])
 
     def within(self, namespace: str) -> "Transaction":
@@ -324,7 +290,7 @@ class Transaction:
 
     async def send(self, kind: type[R], statement: LiteralString, /, **parameters: object) -> Sent[R]:  # noqa: ARG002 (a type)
         """Send a statement without waiting; its rows, of this kind, are read later."""
-        return Sent(await self._sent(statement, parameters))
+        return await self._sent(statement, parameters)
 
     async def post(self, statement: LiteralString, /, **parameters: object) -> None:
         """Send a statement without waiting, and read nothing of what it returns."""
@@ -342,7 +308,7 @@ class Transaction:
 
     async def run(self, statement: LiteralString, /, **parameters: object) -> None:
         """Run a statement to its end."""
-        await (await self._sent(statement, parameters)).fetchone()
+        await (await self._sent(statement, parameters)).all()
 
     async def rows(self, kind: type[R], statement: LiteralString, /, **parameters: object) -> list[R]:
         """Run a statement and return all its rows, as dicts of this kind."""
@@ -369,46 +335,38 @@ class Transaction:
         """Run a statement and return the only column of its rows."""
         return [next(iter(row.values())) for row in await self.rows(dict[str, Any], statement, **parameters)]
 
-    async def _sent(self, statement: LiteralString, parameters: dict[str, object]) -> Cursor:
-        return await sent(self.connection, self.statements, statement, {"namespace": self.namespace, **parameters})
+    def savepoint(self, *, undo: bool = False) -> AbstractAsyncContextManager[None]:
+        """A part of the transaction that is taken back where it fails, or anyway with `undo`; the transaction goes on."""
+        return self.pipeline.savepoint(undo=undo)
 
-
-async def sent(connection: Connection, statements: Statements, statement: LiteralString, parameters: Any) -> Cursor:
-    """Send a statement, in a span of its own where tracing is on: the cursor."""
-    made = statements.begin(statement)
-    if made is None:
-        return await connection.execute(statement, parameters)
-    try:
-        return TracedCursor(await connection.execute(statement, parameters), made, statements)
-    except BaseException as error:
-        statements.end(made, error)
-        raise
+    async def _sent(self, statement: LiteralString, parameters: dict[str, object]) -> Sent[Any]:
+        return await self.pipeline.send(statement, {"namespace": self.namespace, **parameters})
 
 
 @asynccontextmanager
-async def _begun(connection: Connection, begin: LiteralString, outcome: Outcome, *, positions: bool) -> AsyncIterator[None]:
+async def _begun(
+    connection: PipelinedConnection, begin: LiteralString, outcome: Outcome, *, positions: bool
+) -> AsyncIterator[Pipeline]:
     """A transaction whose begin travels with its first statement, and its commit with its last: neither waits for a reply.
 
-    `connection.transaction()` in a pipeline waits for both, three round trips a request. What fails is rolled back by the pool;
-    psycopg.Rollback ends the block as if nothing had been done. With `positions` the outcome has one, asked behind the commit.
+    What fails is rolled back by the pool; psycopg.Rollback ends the block as if nothing had been done. With `positions` the
+    outcome has one, asked behind the commit.
     """
     asked = None
     try:
-        async with connection.pipeline() as pipeline:
-            await connection.execute(begin)
-            try:
-                yield
-            except Exception:
-                with suppress(psycopg.Error):  # what else was on its way failed with it: read here, so that nobody is warned of it
-                    await pipeline.sync()
-                raise
-            await connection.execute("commit")
+        async with Pipeline(connection) as pipeline:
+            await pipeline.send(begin, {})
+            yield pipeline
+            committed = await pipeline.send("commit", {})
             if positions:
-                asked = await connection.execute(POSITION)
+                asked = await pipeline.send(POSITION, {})
     except Rollback:
         await connection.rollback()
-    if asked is not None and (row := await asked.fetchone()) is not None:
-        outcome.position = without_head(position_of(row["position"]))
+        return
+    if not committed.succeeded("COMMIT"):
+        raise psycopg.errors.InFailedSqlTransaction("a statement of the transaction had failed: nothing was written")
+    if asked is not None:
+        outcome.position = without_head(position_of((await asked.one())["position"]))
 
 
 def position_of(lsn: str) -> int:
@@ -446,21 +404,20 @@ async def transaction(
     """
     owner = owner or key_hash
     async with AsyncExitStack() as stack:
-        statements = Statements()
         if not traces.off():
             said = {"loci.namespace": namespace or "", "loci.action": origin.action if origin else "unknown"}
             stack.enter_context(traces.span("transaction", said))
-        stack.callback(statements.end)
         asked = time.perf_counter()
         connection = await stack.enter_async_context(pool.lent(owner, namespace))
         WAITED.observe(time.perf_counter() - asked)
         outcome = Outcome()
         positions = pool.positions and not snapshot
-        await stack.enter_async_context(_begun(connection, SNAPSHOT if snapshot else "begin", outcome, positions=positions))
+        begun = _begun(connection, SNAPSHOT if snapshot else "begin", outcome, positions=positions)
+        pipeline = await stack.enter_async_context(begun)
         limits = within.settings(connection.info.server_version) if within else None
-        who = (key_hash, namespace, role, Jsonb(asdict(origin)) if origin else None, limits, creates)
-        entering = await sent(connection, statements, ENTER, who)
-        tx = Transaction(connection, namespace, entering, statements, outcome, pool.standby)
+        who = {"key": key_hash, "namespace": namespace, "role": role, "limits": limits, "creates": creates}
+        entering = await pipeline.send(ENTER, {**who, "origin": Jsonb(asdict(origin)) if origin else None})
+        tx = Transaction(pipeline, namespace, entering, outcome, pool.standby)
         try:
             yield tx
         except psycopg.errors.ReadOnlySqlTransaction:

@@ -5,20 +5,16 @@ says: both may quote a memory.
 """
 
 import re
-from collections.abc import Awaitable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
-from typing import Any, TypeVar
 
 from opentelemetry import context as contexts
 from opentelemetry import trace
 from opentelemetry.context import Context
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer, TracerProvider
-from psycopg import AsyncCursor
-from psycopg.rows import DictRow
 
-T = TypeVar("T")
 Attributes = Mapping[str, str | int | float | bool]
 CALLED = re.compile(r"\b(loci(?:_api)?\.\w+)\(")
 _muted: ContextVar[bool] = ContextVar("loci_muted", default=False)
@@ -92,61 +88,19 @@ def described(statement: str) -> tuple[str, dict[str, str]]:
     return called[1], {**attributes, "db.stored_procedure.name": called[1]}
 
 
-class Statements:
-    """Spans of the statements of one transaction, in the order in which they were sent.
-
-    Results come back in that order. So when one has been read, those of all statements before it have arrived too.
-    """
-
-    def __init__(self) -> None:
-        self._open: list[Span] = []
-
-    def begin(self, statement: str) -> Span | None:
-        """The span of a statement that is about to be sent."""
-        tracer = _Tracing.tracer
-        if tracer is None or _muted.get():
-            return None
-        name, attributes = described(statement)
-        made = tracer.start_span(name, kind=SpanKind.CLIENT, attributes=attributes)
-        self._open.append(made)
-        return made
-
-    def end(self, last: Span | None = None, error: BaseException | None = None) -> None:
-        """End the spans up to `last`, or all; `error` is that of the last one."""
-        if last is not None and last not in self._open:
-            return
-        count = len(self._open) if last is None else self._open.index(last) + 1
-        ended, self._open = self._open[:count], self._open[count:]
-        if error is not None and ended:
-            fail(ended[-1], error)
-        for each in ended:
-            each.end()
+def begin_statement(statement: str) -> Span | None:
+    """The span of a statement that is about to be sent; None: none is made."""
+    tracer = _Tracing.tracer
+    if tracer is None or _muted.get():
+        return None
+    name, attributes = described(statement)
+    return tracer.start_span(name, kind=SpanKind.CLIENT, attributes=attributes)
 
 
-class TracedCursor:
-    """A cursor whose first reading ends the span of its statement."""
-
-    def __init__(self, cursor: AsyncCursor[DictRow], made: Span, statements: Statements) -> None:
-        self._cursor = cursor
-        self._span = made
-        self._statements = statements
-
-    async def fetchall(self) -> list[DictRow]:
-        """All rows."""
-        return await self._read(self._cursor.fetchall())
-
-    async def fetchone(self) -> DictRow | None:
-        """The next row."""
-        return await self._read(self._cursor.fetchone())
-
-    async def _read(self, reading: Awaitable[T]) -> T:
-        try:
-            found = await reading
-        except BaseException as error:
-            self._statements.end(self._span, error)
-            raise
-        self._statements.end(self._span)
-        return found
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._cursor, name)
+def end_statement(made: Span | None, error: BaseException | None = None) -> None:
+    """End a statement's span, once the server has said what became of it."""
+    if made is None:
+        return
+    if error is not None:
+        fail(made, error)
+    made.end()

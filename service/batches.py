@@ -20,7 +20,9 @@ async def write_all(tx: Transaction, items: Sequence[Any], write: Write[T], *, p
     with where an item is written alone.
     """
     try:
-        async with tx.connection.transaction():
+        if len(items) == 1:  # nothing is written after it, so nothing has to be taken back by itself
+            return await write(items)
+        async with tx.savepoint():
             return await write(items)
     except psycopg.Error as error:
         known = refused_rows(error)
@@ -57,7 +59,7 @@ async def _first_refused(
     half = len(items) // 2
     for first, part in ((start, items[:half]), (start + half, items[half:])):
         try:
-            async with tx.connection.transaction():
+            async with tx.savepoint():
                 await write(part)
         except psycopg.Error as error:
             refused = refused_rows(error)

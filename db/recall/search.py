@@ -17,7 +17,8 @@ from pgvector import Vector
 from psycopg.types.json import Jsonb
 
 from db.memories import MemoryRow
-from db.pool import JsonObject, Sent, Transaction
+from db.pipeline import Sent
+from db.pool import JsonObject, Transaction
 from db.sessions.conversations import FoundTurn
 from db.sessions.working_memory import FoundEntry
 

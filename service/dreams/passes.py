@@ -151,7 +151,7 @@ async def _apply(resources: Resources, job: Job, made: Pass[A], seen: Seen, plan
     operation = str(uuid7())
     async with job.holding(resources, f"dream_{made.name}", operation_id=operation) as tx:
         unseen = made.corpus is None or _stamp(resources, made, await made.corpus(tx, job)) != seen.corpus
-        async with tx.connection.transaction(force_rollback=dry_run):
+        async with tx.savepoint(undo=dry_run):
             applied = await made.apply(tx, job, plan)
         report.refused = [asdict(refusal) for refusal in shortened([*plan.refused, *applied.refused])]
         report.changes = applied.changes

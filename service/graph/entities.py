@@ -112,7 +112,7 @@ async def list_history(
     first, second = (versions, events) if numbered else (events, versions)
     await tx.entered()  # what is wrong with the caller must not look as if the first way had found nothing
     try:
-        async with tx.connection.transaction():
+        async with tx.savepoint():
             return await first()
     except Exception as error:
         if getattr(error, "sqlstate", None) != NOT_FOUND:

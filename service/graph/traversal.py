@@ -44,7 +44,7 @@ async def graph_context(tx: Transaction, wanted: GraphContextInput) -> JsonObjec
     ids = [UUID(entity["id"]) for entity in found["entities"]]
     if wanted.touch and ids:
         with suppress(InsufficientPrivilege):
-            async with tx.connection.transaction():
+            async with tx.savepoint():
                 await entities.touch_entities(tx, ids=ids)
     rendered = found["rendered"] and visible(found["rendered"])  # a model reads it
     edges = [rounded(edge) for edge in found["edges"]]

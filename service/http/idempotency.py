@@ -36,7 +36,7 @@ class IdempotencyKey:
 
     async def find(self, tx: Transaction) -> Response | None:
         """The reply that is kept under the key, which is not taken."""
-        async with tx.connection.transaction(force_rollback=True):
+        async with tx.savepoint(undo=True):
             return await self.claim(tx)
 
     async def claim(self, tx: Transaction) -> Response | None:

@@ -106,7 +106,7 @@ async def _write_or_split(tx: Transaction, good: list[tuple[int, Outcome]], resu
     if not good:
         return
     try:
-        async with tx.connection.transaction():
+        async with tx.savepoint():
             written = await _write(tx, [item for _, item in good])
     except psycopg.Error as error:
         known = refused_rows(error)

@@ -37,11 +37,11 @@ class LogContext:
     trace_id: str | None = None
     namespace: str | None = None
     operation_id: str | None = None
-    entering: Any = None  # the cursor of loci_api.begin_request: who it was for, once it has answered
+    entering: Any = None  # what loci_api.begin_request says: who it was for, once it has answered
 
     def agent(self) -> str | None:
         """Id of the agent that the request acts for, as far as it is known."""
-        result = getattr(self.entering, "pgresult", None)
+        result = getattr(self.entering, "result", None)
         value = result.get_value(0, 0) if result is not None and result.ntuples else None
         return value.decode() if value is not None else None
 

@@ -209,7 +209,7 @@ class Loader:
 async def write_or_split(tx: Transaction, kind: Kind, items: list[tuple[int, JsonObject]], load: Load) -> None:
     """Write items in one statement; where the database refuses, halve until the refused lines stand alone."""
     try:
-        async with tx.connection.transaction():
+        async with tx.savepoint():
             outcomes = await kind.write(tx, [row for _, row in items])
     except psycopg.Error as error:
         known = refused_rows(error)

@@ -237,7 +237,7 @@ class Restore:
     async def _guarded(self, items: list[tuple[int, bytes]], work: Callable[[list[tuple[int, bytes]]], Awaitable[None]]) -> None:
         """Do work with lines in one statement; where the database refuses, halve until the refused lines stand alone."""
         try:
-            async with self._tx.connection.transaction():
+            async with self._tx.savepoint():
                 await work(items)
         except psycopg.Error as error:
             known = refused_rows(error)

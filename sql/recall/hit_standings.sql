@@ -11,90 +11,57 @@ language plpgsql stable set search_path = '' set plan_cache_mode = force_generic
 as $$
 declare
     v_asked loci_internal.asked_of := loci_internal.whom_is_asked(p_namespace_id, p_query, p_user);
+    v_named boolean := v_asked.names <> '{}';
+    v_stems text[] := array(select loci_internal.word_stem(n.name) from unnest(v_asked.names) n(name));
+    v_first text[] := array(select left(n.name, 1) from unnest(v_asked.names) n(name));
+    v_words text[] := array(select loci_internal.word_stem(w.word) from unnest(v_asked.words) w(word));
 begin
-    if v_asked.names = '{}' and v_asked.words = '{}' and not v_asked.first then
+    if not v_named and v_asked.words = '{}' and not v_asked.first then
         return;
     end if;
     return query
     select d.doc_id, s.standing
     from (select distinct u.doc_id from unnest(p_documents) u(doc_id)) d
     cross join lateral (
-        select o.content, o.about, o.source, o.created_by, loci.is_first_person(o.content) as first,
-               ltrim(loci.fold_characters(left(o.content, 500)), ' "([*#>-') as opening
-        from loci_data.memories o where o.namespace_id = p_namespace_id and o.doc_id = d.doc_id limit 1) m
+        select o.content, o.about, o.source, o.created_by, f.opening,
+               substring(f.opening, '^[[:alnum:]]+') as first_word
+        from loci_data.memories o
+        cross join lateral (select ltrim(loci.fold_characters(left(o.content, 500)), ' "([*#>-') as opening) f
+        where o.namespace_id = p_namespace_id and o.doc_id = d.doc_id limit 1) m
     cross join lateral (select case
-        when v_asked.object and m.about is null and loci_internal.has_other_role(m.opening, v_asked) then 'role'
-        when v_asked.names <> '{}' and loci_internal.is_about_names(m.about, m.opening, v_asked) then 'about'
-        when v_asked.first and m.first and m.about is null then
+        -- it begins with a name that the question has as the object of its verb, and then with that verb
+        when v_asked.object and m.about is null and exists (
+            select from unnest(v_asked.names) n(name)
+            cross join lateral (select substring(substr(m.opening, length(n.name) + 2), '^[[:alnum:]]+') as verb) v
+            where starts_with(m.opening, n.name || ' ')
+              and length(v.verb) > 3 and loci_internal.word_stem(v.verb) = any (v_words)) then 'role'
+        when v_named and case
+            when m.about is not null then loci.canonical_name(m.about) = any (v_asked.names)
+            else exists (
+                select from unnest(v_asked.names) n(name)
+                where case when starts_with(m.opening, n.name)
+                           then substr(m.opening, length(n.name) + 1, 1) !~ '[[:alnum:],]'
+                           else v_asked.object and exists (  -- its verb stands before the name
+                               select from (select substring(left(m.opening, strpos(m.opening, ' ' || n.name) - 1),
+                                                             '[[:alnum:]]+$') as verb) v
+                               where strpos(m.opening, ' ' || n.name) > 0
+                                 and length(v.verb) > 3 and loci_internal.word_stem(v.verb) = any (v_words)) end)
+            end then 'about'
+        when v_asked.first and m.about is null and loci.is_first_person(m.content) then
             case when loci_internal.memory_party(m.source, m.created_by) = v_asked.party then 'own'
                  when lower(m.source) is distinct from 'assistant' then 'foreign' end  -- that is no other user
         when substring(lower(m.source), '[[:alnum:]]+') = any (v_asked.words) then
-            case when m.first then 'told' else 'said' end
-        when v_asked.names <> '{}' and m.about is null and loci_internal.is_namesake(m.opening, v_asked.names)
+            case when loci.is_first_person(m.content) then 'told' else 'said' end
+        -- names are equal or not: Andreas is not Andrea, whatever the stems say
+        when v_named and m.about is null and left(m.first_word, 1) = any (v_first) and exists (
+            select from unnest(v_asked.names, v_stems) n(name, stem)
+            where m.first_word <> n.name and loci_internal.word_stem(m.first_word) = n.stem
+              and strpos(regexp_replace(' ' || m.opening || ' ', '[^[:alnum:]]+', ' ', 'g'), ' ' || n.name || ' ') = 0)
             then 'namesake' end as standing) s
     where s.standing is not null;
 end $$;
 comment on function loci_internal.hit_standings(integer, text, text, bigint[]) is
     'How memories stand to whom a question is about: about, told, said, own, foreign, role, namesake.';
-
--- Is a memory about one of the names that a question asks for? As stated, else by the words that it begins with; where
--- the name is the object of the question's verb (who manages Bob), also by that verb before the name. Pure.
-create or replace function loci_internal.is_about_names(p_about text, p_opening text, p_asked loci_internal.asked_of)
-returns boolean
-language sql immutable parallel safe
-as $$
-    select case when p_about is not null then loci.canonical_name(p_about) = any (p_asked.names)
-                else exists (
-        select from unnest(p_asked.names) n(name)
-        where case when starts_with(p_opening, n.name)
-                   then substr(p_opening, length(n.name) + 1, 1) !~ '[[:alnum:],]'
-                   else p_asked.object and strpos(p_opening, ' ' || n.name) > 0
-                        and loci_internal.is_word_of_question(
-                            substring(left(p_opening, strpos(p_opening, ' ' || n.name) - 1), '[[:alnum:]]+$'),
-                            p_asked) end) end
-$$;
-comment on function loci_internal.is_about_names(text, text, loci_internal.asked_of) is
-    'Whether a memory is about one of the names that a question asks for.';
-
--- Does a memory begin with a name that the question has as the object of its verb, and then with that verb? Bob manages
--- Ann, where it is asked who manages Bob. Pure.
-create or replace function loci_internal.has_other_role(p_opening text, p_asked loci_internal.asked_of) returns boolean
-language sql immutable parallel safe
-as $$
-    select exists (
-        select from unnest(p_asked.names) n(name)
-        where starts_with(p_opening, n.name || ' ')
-          and loci_internal.is_word_of_question(substring(substr(p_opening, length(n.name) + 2), '^[[:alnum:]]+'),
-                                                p_asked))
-$$;
-comment on function loci_internal.has_other_role(text, loci_internal.asked_of) is
-    'Whether a memory has what a question names in the other role of the same verb.';
-
--- Is a word one of a question's, in any form, and no name and not little? Pure.
-create or replace function loci_internal.is_word_of_question(p_word text, p_asked loci_internal.asked_of)
-returns boolean
-language sql immutable parallel safe
-as $$
-    select length(p_word) > 3 and exists (
-        select from unnest(p_asked.words) w(word)
-        where loci_internal.word_stem(w.word) = loci_internal.word_stem(p_word))
-$$;
-comment on function loci_internal.is_word_of_question(text, loci_internal.asked_of) is
-    'Whether a word is one of a question''s, in any form.';
-
--- Does a text begin with a name that only shares its stem with one that is asked for, and not have that one? Names are
--- equal or not: Andreas is not Andrea, whatever the stems say. Pure.
-create or replace function loci_internal.is_namesake(p_opening text, p_names text[]) returns boolean
-language sql immutable parallel safe
-as $$
-    select exists (
-        select from unnest(p_names) n(name)
-        where substring(p_opening, '^[[:alnum:]]+') <> n.name
-          and loci_internal.word_stem(substring(p_opening, '^[[:alnum:]]+')) = loci_internal.word_stem(n.name)
-          and strpos(regexp_replace(' ' || p_opening || ' ', '[^[:alnum:]]+', ' ', 'g'), ' ' || n.name || ' ') = 0)
-$$;
-comment on function loci_internal.is_namesake(text, text[]) is
-    'Whether a text begins with another name of the same stem.';
 
 -- Of whom does a question ask? names: canonical names of what it names: known ones (question_names), with all
 -- their aliases, and words with a capital that are not its first. words:

@@ -18,6 +18,7 @@ ROOMS = {
         "health",
         "idempotency",
         "limits",
+        "pipeline",
         "metrics",
         "migrate",
         "pool",

@@ -143,7 +143,7 @@ async def test_a_transaction_within_a_transaction_is_a_savepoint(own_database: D
                 return await other.values(str, MEMORIES)
 
         async def refused(tx: Transaction) -> None:
-            async with tx.connection.transaction():
+            async with tx.savepoint():
                 await tx.run(write, item='{"content": "goes"}')
                 await tx.run("select 1 / 0")
 
@@ -151,9 +151,9 @@ async def test_a_transaction_within_a_transaction_is_a_savepoint(own_database: D
             await tx.run(write, item='{"content": "stays"}')
             with pytest.raises(psycopg.errors.DivisionByZero):
                 await refused(tx)
-            async with tx.connection.transaction(force_rollback=True):
+            async with tx.savepoint(undo=True):
                 await tx.run(write, item='{"content": "goes too"}')
-            async with tx.connection.transaction():
+            async with tx.savepoint():
                 await tx.run(write, item='{"content": "stays too"}')
             assert await seen() == []  # nothing is committed before the end
         assert await seen() == ["stays", "stays too"]

@@ -171,7 +171,7 @@ Done = list[tuple[Row, JsonObject]]
 async def _halved(tx: Transaction, write: Write, rows: list[Row]) -> tuple[Done, list[tuple[str, str]]]:
     """Write rows in one statement; where the database refuses, halve until the refused rows stand alone."""
     try:
-        async with tx.connection.transaction():
+        async with tx.savepoint():
             return list(zip(rows, await write(tx, [row.item for row in rows]), strict=True)), []
     except psycopg.Error as error:
         known = refused_rows(error)

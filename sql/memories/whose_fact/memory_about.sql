@@ -38,7 +38,7 @@ language sql immutable parallel safe
 as $$
     select regexp_replace(rtrim(array_to_string(w.words[:n.n], ' '), '.:;!?")]*'), '''s?$', '')
     from (select string_to_array(ltrim(regexp_replace(loci.fold_characters(left(p_text, 255)), ' +', ' ', 'g'),
-                                       ' "([*#>-'), ' ') as words) w
+                                       ' "([*#>-'), ' ') as words offset 0) w  -- once, not for each phrase
     cross join generate_series(1, least(5, cardinality(w.words))) n(n)
     where w.words[n.n] not like '%,'
 $$;

@@ -1,0 +1,311 @@
+"""Statements of one transaction, sent one behind another without waiting, over psycopg's interface to libpq.
+
+psycopg's own pipeline and cursors do the same for any use at several times the cost, which was half of the service's part of a
+recall (docs/design/recall-cost.md). Values are made and read by psycopg's adapters, and errors are psycopg's.
+"""
+
+import asyncio
+import re
+from collections import deque
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import count
+from types import TracebackType
+from typing import Any, Generic, Self, TypeVar, cast
+
+import psycopg
+from opentelemetry.trace import Span
+from psycopg import AsyncConnection, abc, pq
+from psycopg.adapt import PyFormat, Transformer
+from psycopg.errors import error_from_result
+from psycopg.rows import DictRow
+
+from db import traces
+
+R = TypeVar("R")
+Key = tuple[bytes, tuple[int, ...]]  # of a prepared statement: its text, and the types of its parameters
+PARAMETER = re.compile(r"%(?:\((\w+)\)([sbt])|%)")
+FORMATS = {"s": PyFormat.AUTO, "b": PyFormat.BINARY, "t": PyFormat.TEXT}
+USES_BEFORE_PREPARED = 5
+PREPARED_AT_MOST = 300  # statements of a connection; each takes memory of the server's process
+CANCEL_SECONDS = 5.0  # until a connection whose statement does not end is given up
+STALE = ("0A000", "26000")  # a migration has changed what a prepared statement returns; the server does not know it any more
+DONE = (pq.ExecStatus.TUPLES_OK, pq.ExecStatus.COMMAND_OK)
+
+
+@dataclass(frozen=True, slots=True)
+class Translated:
+    """A statement as PostgreSQL takes it, and the names and formats of its parameters, in the order of their numbers."""
+
+    text: bytes
+    names: tuple[str, ...]
+    formats: list[PyFormat]
+
+
+@cache
+def translate(statement: str) -> Translated:
+    """Number the parameters of a statement, which are written %(name)s; %% is one percent sign, as in psycopg."""
+    numbers: dict[tuple[str, str], int] = {}
+
+    def numbered(found: re.Match[str]) -> str:
+        if found[1] is None:
+            return "%"
+        return f"${numbers.setdefault((found[1], found[2]), len(numbers) + 1)}"
+
+    text = PARAMETER.sub(numbered, statement).encode()
+    return Translated(text, tuple(name for name, _ in numbers), [FORMATS[kind] for _, kind in numbers])
+
+
+class PipelinedConnection(AsyncConnection[DictRow]):
+    """A connection that remembers which statements it has prepared, and how its values are read and written."""
+
+    prepares = True
+    adapter: abc.Transformer
+    prepared: dict[Key, bytes | int]  # the statement's name at the server, or how often it was sent
+    names: "count[int]"
+
+    def begin(self, *, prepares: bool) -> None:
+        """Begin with none prepared, once its types are known. `prepares`: whether any may be."""
+        self.prepares, self.adapter, self.prepared, self.names = prepares, Transformer(self), {}, count()
+
+
+@dataclass(eq=False, slots=True)
+class Sent(Generic[R]):
+    """A statement that was sent; its rows are on their way.
+
+    `result`: what the server said, None until then. `prepares`: the statement that it prepares; None: it is one itself.
+    """
+
+    pipeline: "Pipeline"
+    result: pq.abc.PGresult | None = None
+    span: Span | None = None
+    prepares: Key | None = None
+
+    async def all(self) -> list[R]:
+        """All rows; may be asked again."""
+        return cast("list[R]", self.pipeline.rows_of(await self._read()))
+
+    async def first(self) -> R | None:
+        """The first row; None: there is none."""
+        found = await self.all()
+        return found[0] if found else None
+
+    async def one(self) -> R:
+        """The first row. Raises LookupError where there is none."""
+        found = await self.all()
+        if not found:
+            raise LookupError("the statement returned no row")
+        return found[0]
+
+    def succeeded(self, tag: str) -> bool:
+        """Whether the server has said that this was done: a commit of a failed transaction is told as a rollback."""
+        return self.result is not None and self.result.command_status == tag.encode()
+
+    async def _read(self) -> pq.abc.PGresult:
+        if self.result is None:
+            await self.pipeline.read_until(self)
+        result = self.result
+        assert result is not None  # noqa: S101 (read)
+        if result.status not in DONE:
+            raise self.pipeline.error_of(result)
+        return result
+
+
+@dataclass(eq=False)
+class Pipeline:
+    """The statements of a transaction on a connection that nobody else uses meanwhile.
+
+    Results are taken as they come, in the order of the statements. After an error the server passes over what was sent behind it,
+    until `sync`; `failed` is the first one since the last `sync`.
+    """
+
+    connection: PipelinedConnection
+    failed: psycopg.Error | None = None
+    _waiting: deque[Sent[Any] | None] = field(default_factory=deque)  # None: a sync
+    _lost: psycopg.Error | None = None
+    _arrival: asyncio.Future[None] | None = None
+    _savepoints: int = 0
+
+    async def __aenter__(self) -> Self:
+        self._pg = self.connection.pgconn
+        self._pg.enter_pipeline_mode()
+        self._loop, self._socket = asyncio.get_running_loop(), self._pg.socket
+        self._loop.add_reader(self._socket, self._read)
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        """Read what is still on its way; raise what failed and was told to nobody. Whoever is cancelled waits for no statement."""
+        clean = False
+        try:
+            if error is not None and not isinstance(error, Exception) and self._waiting:
+                await self.connection.cancel_safe(timeout=CANCEL_SECONDS)
+            async with asyncio.timeout(CANCEL_SECONDS if error is not None and not isinstance(error, Exception) else None):
+                failed = await self.sync()
+            clean = True
+        except (psycopg.Error, TimeoutError):
+            if error is None:
+                raise
+            return
+        finally:
+            self._loop.remove_reader(self._socket)
+            for sent in filter(None, self._waiting):
+                traces.end_statement(sent.span, error or self._lost)
+            if clean:
+                self._pg.exit_pipeline_mode()
+            else:
+                await self.connection.close()
+        if isinstance(error or failed, psycopg.Error) and getattr(error or failed, "sqlstate", None) in STALE:
+            await self.connection.close()
+        if error is None and failed is not None:
+            raise failed
+
+    async def send(self, statement: str, parameters: Mapping[str, object]) -> Sent[Any]:
+        """Send a statement without waiting for what it returns."""
+        query = translate(statement)
+        sent: Sent[Any] = Sent(self, span=traces.begin_statement(statement))
+        adapter = self.connection.adapter
+        try:
+            values = adapter.dump_sequence([parameters[name] for name in query.names], query.formats)
+            self._put(sent, query.text, values, adapter.types or (), adapter.formats or [])
+        except BaseException as error:
+            traces.end_statement(sent.span, error)
+            raise
+        if self._pg.flush():
+            await self._writable()
+        return sent
+
+    def _put(self, sent: Sent[Any], text: bytes, values: Any, types: tuple[int, ...], formats: list[pq.Format]) -> None:
+        """Hand a statement to libpq; from its fifth use on, as a prepared one."""
+        prepared, key = self.connection.prepared, (text, types)
+        known = prepared.get(key, 0)
+        if isinstance(known, int) and self.connection.prepares and len(prepared) < PREPARED_AT_MOST:
+            known = prepared[key] = known + 1
+            if known >= USES_BEFORE_PREPARED:
+                known = prepared[key] = b"loci_%d" % next(self.connection.names)
+                self._pg.send_prepare(known, text, param_types=types)
+                self._waiting.append(Sent(self, prepares=key))
+        if isinstance(known, bytes):
+            self._pg.send_query_prepared(known, values, param_formats=formats)
+        else:
+            self._pg.send_query_params(text, values, param_types=types, param_formats=formats)
+        self._waiting.append(sent)
+
+    async def sync(self) -> psycopg.Error | None:
+        """Read all that was sent; the first error among it. What is sent from now on is heard again."""
+        self._pg.pipeline_sync()
+        self._waiting.append(None)
+        await self._read_while(lambda: bool(self._waiting))
+        failed, self.failed = self.failed, None
+        return failed
+
+    @asynccontextmanager
+    async def savepoint(self, *, undo: bool = False) -> AsyncIterator[None]:
+        """A part of the transaction that is taken back where it fails, or anyway with `undo`; the transaction goes on."""
+        self._savepoints += 1
+        name = f"loci_{self._savepoints}"
+        begun = await self.send(f"savepoint {name}", {})
+        try:
+            yield
+            await self._settle()
+        except Exception:
+            with suppress(psycopg.Error):
+                await self.sync()
+                if begun.result is not None and begun.result.status in DONE:
+                    await self._end(f"rollback to savepoint {name}")
+                    await self._end(f"release savepoint {name}")
+            raise
+        if undo:
+            await self._end(f"rollback to savepoint {name}")
+        await self._end(f"release savepoint {name}")
+
+    async def _end(self, statement: str) -> None:
+        await self.send(statement, {})
+
+    async def _settle(self) -> None:
+        """Wait until all that was sent has succeeded, where something is still on its way."""
+        if self._waiting:
+            last = self._waiting[-1]
+            if last is not None:
+                await last.all()
+        if self.failed is not None:
+            raise self.failed
+
+    async def read_until(self, sent: Sent[Any]) -> None:
+        """Wait for what a statement returns."""
+        self._pg.send_flush_request()
+        await self._read_while(lambda: sent.result is None)
+
+    async def _read_while(self, missing: Any) -> None:
+        while missing():
+            if self._lost is not None:
+                raise self._lost
+            if self._pg.flush():
+                await self._writable()
+                continue
+            self._take()
+            if missing():
+                self._arrival = self._loop.create_future()
+                try:
+                    await self._arrival
+                finally:
+                    self._arrival = None
+
+    async def _writable(self) -> None:
+        """Wait until more can be written; what comes meanwhile is read, for the server may wait for that."""
+        while self._pg.flush():
+            if self._lost is not None:
+                raise self._lost
+            ready = asyncio.Event()
+            self._loop.add_writer(self._socket, ready.set)
+            try:
+                await ready.wait()
+            finally:
+                self._loop.remove_writer(self._socket)
+
+    def _read(self) -> None:
+        """Take what has come; called by the event loop."""
+        try:
+            self._pg.consume_input()
+            self._take()
+        except psycopg.Error as error:
+            self._lost = error
+            self._loop.remove_reader(self._socket)
+        if self._arrival is not None and not self._arrival.done():
+            self._arrival.set_result(None)
+
+    def _take(self) -> None:
+        """Give each statement what the server has said of it."""
+        while self._waiting and not self._pg.is_busy():
+            result = self._pg.get_result()
+            if result is None:
+                if self._waiting[0] is None or self._waiting[0].result is None:
+                    return
+                self._finish(cast("Sent[Any]", self._waiting.popleft()))
+            elif result.status == pq.ExecStatus.PIPELINE_SYNC:
+                self._waiting.popleft()
+            elif self._waiting[0] is not None:
+                self._waiting[0].result = result
+
+    def _finish(self, sent: Sent[Any]) -> None:
+        result = cast("pq.abc.PGresult", sent.result)
+        error = None if result.status in DONE else self.error_of(result)
+        if error is not None:
+            self.failed = self.failed or error
+            if sent.prepares is not None:
+                self.connection.prepared.pop(sent.prepares, None)
+        traces.end_statement(sent.span, error)
+
+    def error_of(self, result: pq.abc.PGresult) -> psycopg.Error:
+        """What a failed statement raises; one that was passed over, what the one before it failed with."""
+        if result.status == pq.ExecStatus.PIPELINE_ABORTED:
+            return self.failed or psycopg.errors.InFailedSqlTransaction("a statement before this one failed")
+        return error_from_result(result, encoding="utf-8")
+
+    def rows_of(self, result: pq.abc.PGresult) -> list[DictRow]:
+        """The rows of a result, as dicts by column."""
+        names = [(result.fname(column) or b"").decode() for column in range(result.nfields)]
+        adapter = self.connection.adapter
+        adapter.set_pgresult(result)
+        return adapter.load_rows(0, result.ntuples, lambda values: dict(zip(names, values, strict=True)))
