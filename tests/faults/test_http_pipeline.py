@@ -1,0 +1,131 @@
+"""Statements that are sent one behind another: each error reaches somebody, and a connection comes back fit for use or not at all."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from typing import Any
+
+import psycopg
+import pytest
+
+from db.pool import OPERATOR, Pool, Transaction, make_pool, transaction
+from tests.databases import Database
+from tests.services import eventually
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+async def pool(own_database: Database) -> AsyncIterator[Pool]:
+    async with make_pool(own_database.app_url, size=1) as made:
+        yield made
+
+
+def begun(pool: Pool) -> Any:
+    return transaction(pool, key_hash=OPERATOR, namespace=None, role=None)
+
+
+async def answers(pool: Pool) -> None:
+    """The only connection does its work."""
+    async with begun(pool) as tx:
+        assert await tx.value(int, "select 1") == 1
+
+
+async def fail(tx: Transaction) -> None:
+    """A statement that fails, whose reply nobody reads."""
+    await tx.post("select 1 / %(zero)s::integer", zero=0)
+
+
+async def test_what_fails_and_is_read_by_nobody_is_raised_at_the_end(pool: Pool) -> None:
+    async def work() -> None:
+        async with begun(pool) as tx:
+            await fail(tx)
+            await tx.post("select 1")
+
+    with pytest.raises(psycopg.errors.DivisionByZero):
+        await work()
+    await answers(pool)
+
+
+async def test_a_statement_behind_one_that_failed_raises_what_that_failed_with(pool: Pool) -> None:
+    async def work() -> None:
+        async with begun(pool) as tx:
+            await fail(tx)
+            await tx.value(int, "select 1")
+
+    with pytest.raises(psycopg.errors.DivisionByZero):
+        await work()
+    await answers(pool)
+
+
+async def test_a_transaction_whose_error_was_swallowed_does_not_end_as_if_it_had_been_committed(pool: Pool) -> None:
+    async def work() -> None:
+        async with begun(pool) as tx:
+            with suppress(psycopg.Error):
+                await tx.value(int, "select 1 / %(zero)s::integer", zero=0)
+
+    with pytest.raises(psycopg.errors.DivisionByZero):
+        await work()
+    await answers(pool)
+
+
+async def test_a_savepoint_takes_back_what_fails_in_it_also_where_nobody_read_it(pool: Pool) -> None:
+    async def refused(tx: Transaction) -> None:
+        async with tx.savepoint():
+            await tx.post("insert into kept values (1)")
+            await fail(tx)
+
+    async with begun(pool) as tx:
+        await tx.post("create temporary table kept (number integer) on commit drop")
+        with pytest.raises(psycopg.errors.DivisionByZero):
+            await refused(tx)
+        async with tx.savepoint():
+            await tx.post("insert into kept values (2)")
+        async with tx.savepoint(undo=True):
+            await tx.post("insert into kept values (3)")
+        assert await tx.values(int, "select number from kept") == [2]
+
+
+async def test_who_is_cancelled_ends_the_statement_and_the_next_one_gets_a_connection(own_database: Database, pool: Pool) -> None:
+    async def sleep() -> None:
+        async with begun(pool) as tx:
+            await tx.run("select pg_sleep(%(seconds)s)", seconds=3600)
+
+    def sleeping() -> int:
+        with own_database.admin() as admin:
+            found = admin.execute("select from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'")
+            return found.rowcount
+
+    task = asyncio.create_task(sleep())
+    await asyncio.to_thread(eventually, lambda: sleeping() == 1)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await answers(pool)
+    assert sleeping() == 0
+
+
+async def test_much_may_go_both_ways_at_once(pool: Pool) -> None:
+    text = "stone" * 1_000_000
+    async with begun(pool) as tx:
+        sent = [await tx.send(dict[str, Any], "select %(text)s::text || %(nth)s as said", text=text, nth=nth) for nth in range(4)]
+        assert [(await each.one())["said"] for each in sent] == [f"{text}{nth}" for nth in range(4)]
+
+
+async def test_a_connection_whose_prepared_statement_is_stale_fails_once(own_database: Database, pool: Pool) -> None:
+    def define(kind: str) -> None:
+        with own_database.admin() as admin:
+            admin.execute("drop function if exists public.changes()")
+            admin.execute(f"create function public.changes() returns table (a {kind}) language sql as 'select null::{kind}'")
+
+    async def call() -> int:
+        async with begun(pool) as tx:
+            return len(await tx.rows(dict[str, Any], "select * from public.changes()"))
+
+    define("integer")
+    for _ in range(8):
+        assert await call() == 1
+    define("text")
+    with pytest.raises(psycopg.errors.FeatureNotSupported):
+        await call()
+    assert await call() == 1
