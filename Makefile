@@ -18,10 +18,10 @@ PINNED  = $(BIN)/$(PIP) --require-hashes -r requirements-build.lock && \
 LINKED := $(BIN)/$(PIP) --no-build-isolation --no-index -e client -e .
 COMPILE := $(TOOLS)/bin/uv pip compile --quiet --universal --python-version 3.11 --no-header --upgrade --generate-hashes --no-emit-package loci-pg-client
 
-.PHONY: help run page wheels sdists npm test steady check .types .page .layers .style bench reference lock sbom clean
+.PHONY: help run page wheels sdists npm test test-release steady check .types .page .layers .style bench reference lock sbom clean
 
 help: ## Say what can be made
-	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/'
+	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/'
 
 run: page ## Start the service with a small demo on 127.0.0.1:8420
 	@$(BIN)/loci serve --demo
@@ -45,6 +45,9 @@ npm: $(VENV)/.runtime ## Build the package of the TypeScript client into dist/
 
 test: check ## Run everything that CI runs
 	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
+
+test-release: $(VENV)/.dev ## Run what `make test` leaves to those who release: a simulated year, drills, installations
+	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -m release
 
 steady: $(VENV)/.dev ## Run `make test` in fresh clones again and again, with other seeds and paces: RUNS=7
 	@$(BIN)/python -m tests.steady $(RUNS)

@@ -29,6 +29,8 @@ from tests.jobs import EFFECTS, QUICK, Jobs, two_steps
 from tests.model_server import Request, model_server
 from tests.services import Api, eventually, new_api, ok, serve
 
+pytestmark = pytest.mark.release
+
 ROUNDS = int(os.environ.get("LOCI_FAILOVERS", "2"))
 AGAIN = {429, 503}  # what a reply says that has not been done, and may be asked for again
 OPEN = 8  # jobs that wait or run at a time

@@ -35,6 +35,8 @@ from tests.hostile import Enemy, at_work
 from tests.model_server import garbage, model_server
 from tests.services import PATIENCE, eventually
 
+pytestmark = pytest.mark.release
+
 log = logging.getLogger(__name__)
 SECONDS = float(os.environ.get("LOCI_SOAK_SECONDS", "3"))
 OUT_OF_SERVICE = 3  # answers in a row: five seconds, in which a balancer that asks every five seconds sees two

@@ -124,6 +124,7 @@ def script(environment: Environment, name: str, code: str) -> Path:
     return path
 
 
+@pytest.mark.release
 def test_client_and_server_have_one_version_and_the_server_asks_for_just_that_client(wheels: Wheels) -> None:
     assert {path.name.split("-")[1] for path in wheels.values()} == {__version__}
     with zipfile.ZipFile(wheels["loci-pg-server"]) as wheel:
@@ -139,6 +140,7 @@ def test_client_and_server_have_one_version_and_the_server_asks_for_just_that_cl
         assert page == {path.name for path in (ROOT / "service/http/documentation").iterdir() if path.is_file()}
 
 
+@pytest.mark.release
 def test_the_client_asks_for_httpx_and_pydantic_and_brings_its_types(wheels: Wheels) -> None:
     with zipfile.ZipFile(wheels["loci-pg-client"]) as wheel:
         [metadata] = [name for name in wheel.namelist() if name.endswith("/METADATA")]
@@ -148,6 +150,7 @@ def test_the_client_asks_for_httpx_and_pydantic_and_brings_its_types(wheels: Whe
         assert {name.partition("/")[0] for name in wheel.namelist() if ".dist-info" not in name} == {"loci"}
 
 
+@pytest.mark.release
 def test_the_client_alone_works_in_a_project_with_packages_called_service_and_db(alone: Environment, running: Service) -> None:
     said = json.loads(alone.run("python", str(script(alone, "ask.py", ASKS)), running.url))
     assert said == {
@@ -183,6 +186,7 @@ def test_every_line_that_installs_something_names_what_is_ours() -> None:
     assert {word for word in named if "loci" in word or word.startswith(".")} == {word for word in named if ours.fullmatch(word)}
 
 
+@pytest.mark.release
 def test_the_lines_of_the_page_install_client_and_server(wheels: Wheels, beside: Environment, alone: Environment) -> None:
     text = (ROOT / "docs" / "installing.md").read_text()
     lines = re.findall(r"^pip install ([^\"#\n]+?) *(?:#.*)?$", text, re.MULTILINE)
@@ -196,6 +200,7 @@ def test_the_lines_of_the_page_install_client_and_server(wheels: Wheels, beside:
     assert not (alone.folder / "bin" / "loci").exists()
 
 
+@pytest.mark.release
 def test_the_first_hour_works_from_the_wheels_in_an_empty_folder(beside: Environment, wheels: Wheels, tmp_path: Path) -> None:
     """The demo in a database of its own, a question, the service with the page, and MCP that finds it from another folder."""
     home = Environment(beside.folder, beside.project / "home")
@@ -224,11 +229,13 @@ def test_the_first_hour_works_from_the_wheels_in_an_empty_folder(beside: Environ
     assert list(elsewhere.project.iterdir()) == []
 
 
+@pytest.mark.release
 def test_the_langgraph_stores_say_which_extra_they_need(alone: Environment) -> None:
     said = alone.run("python", "-c", "try:\n import loci.langgraph\nexcept ImportError as error:\n print(error)")
     assert "loci-pg-client[langgraph]" in said
 
 
+@pytest.mark.release
 def test_type_checkers_see_the_types_of_the_installed_client(alone: Environment) -> None:
     path = script(alone, "typed.py", TYPED)
     python = str(alone.folder / "bin" / "python")
@@ -244,6 +251,7 @@ def test_type_checkers_see_the_types_of_the_installed_client(alone: Environment)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.release
 def test_the_server_migrates_and_serves_from_its_wheel(beside: Environment, server: Server, tmp_path: Path) -> None:
     assert beside.run("loci", "--version") == f"loci {__version__}\n"
     database = server.empty(f"{server.run}_wheel_{os.getpid()}")

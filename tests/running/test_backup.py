@@ -13,6 +13,8 @@ from tests.loading import write_demo
 from tests.running.drills import Place, block
 from tests.services import Api, eventually, new_api, ok, problem, serve
 
+pytestmark = pytest.mark.release
+
 ROLES = "select rolname, setconfig from pg_db_role_setting s join pg_roles r on r.oid = s.setrole order by rolname"
 
 

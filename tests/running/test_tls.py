@@ -22,6 +22,8 @@ from tests.distributed.servers import free_port
 from tests.running.drills import Place, block
 from tests.services import eventually
 
+pytestmark = pytest.mark.release
+
 ASKS_FOR_TLS = bytes.fromhex("0000000804d2162f")
 
 

@@ -1,6 +1,10 @@
 """Two days of two teams, as `python -m tests.year` lives them. What happens to machines is left to the long one, and to tests/distributed."""
 
+import pytest
+
 from tests.year.__main__ import year
+
+pytestmark = pytest.mark.release
 
 
 def test_a_year_in_two_days_keeps_every_promise_that_is_asked() -> None:
