@@ -1,6 +1,6 @@
 # A newcomer needs git, make and Python 3.11 or later; everything else is fetched into .venv.
 #   make run     environment, embedded PostgreSQL, demo, service on 127.0.0.1:8420
-#   make test    everything that CI runs
+#   make test    what every change must keep
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 
@@ -18,7 +18,7 @@ PINNED  = $(BIN)/$(PIP) --require-hashes -r requirements-build.lock && \
 LINKED := $(BIN)/$(PIP) --no-build-isolation --no-index -e client -e .
 COMPILE := $(TOOLS)/bin/uv pip compile --quiet --universal --python-version 3.11 --no-header --upgrade --generate-hashes --no-emit-package loci-pg-client
 
-.PHONY: help run page wheels sdists npm test test-release steady check .types .page .layers .style bench reference lock sbom clean
+.PHONY: help run page wheels sdists npm test test-page test-release steady check .types .page .layers .style bench reference lock sbom clean
 
 help: ## Say what can be made
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/'
@@ -43,8 +43,11 @@ npm: $(VENV)/.runtime ## Build the package of the TypeScript client into dist/
 	@$(BIN)/python web/build.py --client dist/openapi.json
 	@ls dist/*.tgz
 
-test: check ## Run everything that CI runs
+test: check ## Run what every change must keep; CI runs test-page beside it
 	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
+
+test-page: $(VENV)/.dev ## Run the tests of the page in a browser
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m browser tests/page
 
 test-release: $(VENV)/.dev ## Run what `make test` leaves to those who release: a simulated year, drills, installations
 	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -m release

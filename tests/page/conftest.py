@@ -11,6 +11,14 @@ from tests.page.browser import Browser, build_page, client_of, running_browser, 
 from tests.services import Service, serve
 
 
+@pytest.hookimpl(tryfirst=True)  # before what is marked is left out
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark every test that drives a browser."""
+    for item in items:
+        if "browser" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.browser)
+
+
 @pytest.fixture(scope="session")
 def built() -> None:
     """The page as it is in web/."""
