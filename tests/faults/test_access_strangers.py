@@ -20,7 +20,7 @@ from tests.factories import OPERATOR
 from tests.services import Api, Service, eventually, new_api, ok
 
 LOCKS = ["loci_data.changes", "loci_data.sweep_operations", "loci.worker", "loci.changes", "loci.hierarchy", "loci_data.postings"]
-MODES = ["access share", "row share", "row exclusive", "share update exclusive", "share", "exclusive", "access exclusive"]
+MODES = ["access share", "row share", "row exclusive", "share", "access exclusive"]  # one of each right that a lock may need
 RUBBISH = ["", "no json", '{"namespaces":[1e400]}', '{"namespaces":null}', '{"type":"abort_job_requested","job_id":1}', "x" * 7999]
 Session = psycopg.Connection[Any]
 
@@ -90,7 +90,7 @@ def test_what_a_stranger_holds_and_sends_holds_up_nobody(strangers: Callable[...
         for mode in MODES:
             allowed = attempt(holding, sql.SQL("lock table {} in {} mode").format(relation, sql.SQL(mode)))  # type: ignore[arg-type]
             assert not allowed or mode == "access share"
-        for strength in ("update", "no key update", "share", "key share"):
+        for strength in ("update", "key share"):  # the strongest and the weakest
             statement = sql.SQL("select * from {} for {}").format(relation, sql.SQL(strength))  # type: ignore[arg-type]
             assert not attempt(holding, statement) or relation.as_string() == '"public"."loci_version"'
     for name in LOCKS:
@@ -108,7 +108,7 @@ def test_what_a_stranger_holds_and_sends_holds_up_nobody(strangers: Callable[...
         assert "id: " in next(blocks)
         for channel in channels:
             sending.execute(sql.SQL("listen {}").format(sql.Identifier(channel)))
-            for payload in [*RUBBISH, *(f"flood {number}" for number in range(300))]:
+            for payload in [*RUBBISH, *(f"flood {number}" for number in range(50))]:
                 sending.execute("select pg_notify(%s, %s)", [channel, payload])
         for number in range(12):
             api.write(f"fact {number}")

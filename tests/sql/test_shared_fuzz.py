@@ -288,12 +288,12 @@ def known(own_database: Database) -> dict[str, Signatures]:
 @pytest.mark.parametrize("name", PUBLIC)
 def test_a_function_answers_the_service_whatever_it_is_given(service: Target, known: dict[str, Signatures], name: str) -> None:
     """Fewer examples of what is read: an analyst is given as many again."""
-    fuzz(service, name, known["loci_app"][name], share=4 if name in READ_ONLY else 3)
+    fuzz(service, name, known["loci_app"][name], share=6 if name in READ_ONLY else 3)
 
 
 @pytest.mark.parametrize("name", READ_ONLY)
 def test_a_function_answers_an_analyst_whatever_it_is_given(analyst: Target, known: dict[str, Signatures], name: str) -> None:
-    fuzz(analyst, name, known["loci_analyst"][name], share=4)
+    fuzz(analyst, name, known["loci_analyst"][name], share=6)
 
 
 def test_what_is_fuzzed_is_what_may_be_called(known: dict[str, Signatures]) -> None:
@@ -307,7 +307,7 @@ def fuzz(target: Target, name: str, signature: list[tuple[str, str]], *, share: 
     names = st.sampled_from([target.world.name] * 12 + [None, "", "nowhere", "x" * 300])
     strategies = [names if argument == "p_namespace" else values_for(name, kind) for argument, kind in signature]
 
-    @settings(max_examples=max(5, settings().max_examples // share), phases=[Phase.generate], database=None)
+    @settings(max_examples=max(4, settings().max_examples // share), phases=[Phase.generate], database=None)
     @given(st.tuples(*strategies))
     def answers(values: tuple[Any, ...]) -> None:
         state = target.call(name, kinds, list(values))
