@@ -18,7 +18,7 @@ PINNED  = $(BIN)/$(PIP) --require-hashes -r requirements-build.lock && \
 LINKED := $(BIN)/$(PIP) --no-build-isolation --no-index -e client -e .
 COMPILE := $(TOOLS)/bin/uv pip compile --quiet --universal --python-version 3.11 --no-header --upgrade --generate-hashes --no-emit-package loci-pg-client
 
-.PHONY: help run page wheels sdists npm test test-page test-release steady check .types .page .layers .style bench reference lock sbom clean
+.PHONY: help run page wheels sdists npm test test-page test-release steady house check .types .page .layers .style bench reference lock sbom clean
 
 help: ## Say what can be made
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/'
@@ -54,6 +54,9 @@ test-release: $(VENV)/.dev ## Run what `make test` leaves to those who release: 
 
 steady: $(VENV)/.dev ## Run `make test` in fresh clones again and again, with other seeds and paces: RUNS=7
 	@$(BIN)/python -m tests.steady $(RUNS)
+
+house: $(VENV)/.dev ## Print how easy the code is to find one's way in
+	@$(BIN)/python -m tests.house
 
 check: $(VENV)/.dev ## Lint, format, types, layers
 	@$(MAKE) --no-print-directory -j 2 .types .page .layers .style
