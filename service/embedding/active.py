@@ -169,7 +169,7 @@ async def embed_words(
     query: str, used: ActiveModel, settings: EmbeddingSettings
 ) -> tuple[Words | NDArray[np.float32] | None, str | None]:
     """A question word by word, where the model can tell words apart, else its vector; or None and the reason why there is none."""
-    words = question_words(used.provider, query[: settings.max_chars]) if used.provider is not None else None
+    words = await question_words(used.provider, query[: settings.max_chars]) if used.provider is not None else None
     if words is not None and used.dimensions in {None, words.vectors.shape[1]}:
         return words, None
     return await embed_question(query, used, settings)

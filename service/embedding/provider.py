@@ -1,5 +1,6 @@
 """What a provider is, and how the configured one is made."""
 
+import asyncio
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -7,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Vectors = NDArray[np.float32]
+LONG = 2000  # characters of a text that is read in another thread: one of fewer takes half a millisecond
 
 
 @dataclass(frozen=True)
@@ -65,9 +67,11 @@ class WordProvider(Protocol):
         """The words of a question with their vectors; None where it has too many, or the model has no such vectors."""
 
 
-def question_words(provider: Provider, text: str) -> Words | None:
-    """The words of a question, where the provider can tell them apart."""
-    return provider.words(text) if isinstance(provider, WordProvider) else None
+async def question_words(provider: Provider, text: str) -> Words | None:
+    """The words of a question, where the provider can tell them apart; of a long one in another thread."""
+    if not isinstance(provider, WordProvider):
+        return None
+    return provider.words(text) if len(text) < LONG else await asyncio.to_thread(provider.words, text)
 
 
 def normalised(vectors: Vectors) -> Vectors:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from service.embedding.provider import Vectors, Words, normalised
+from service.embedding.provider import LONG, Vectors, Words, normalised
 
 DIMENSIONS = 256
 SHORTER = (64, 128)  # the model was trained so that the first dimensions of a vector are a vector too
@@ -55,7 +55,7 @@ class StaticProvider:
 
     async def embed(self, texts: list[str], *, timeout: float | None = None) -> Vectors:  # noqa: ARG002 (the protocol's)
         """Embed in this thread when it is one short text, else in another."""
-        if len(texts) == 1 and len(texts[0]) < 2000:  # noqa: PLR2004 (about 0.5 ms)
+        if len(texts) == 1 and len(texts[0]) < LONG:
             return self._embed(texts)
         return await asyncio.to_thread(self._embed, texts)
 
@@ -78,11 +78,16 @@ class StaticProvider:
         if not 0 < len({word for _, _, word in spans}) <= MOST_WORDS:
             return None
         encoded = self._model.tokenizer.encode(text, add_special_tokens=False)
-        sums: dict[str, Vectors] = {}
-        for token, (start, end) in zip(encoded.ids, encoded.offsets, strict=True):
-            word = next((word for first, last, word in spans if first < end and start < last), "")
-            sums[word] = sums.get(word, 0) + self._model.embedding[token].astype(np.float32)
-        return Words(list(sums), np.stack(list(sums.values())))
+        names: dict[str, int] = {}
+        owners, at = [], 0
+        for start, end in encoded.offsets:  # both are in the order of the text: one look at each, however many there are
+            while at < len(spans) and spans[at][1] <= start:
+                at += 1
+            word = spans[at][2] if at < len(spans) and spans[at][0] < end else ""
+            owners.append(names.setdefault(word, len(names)))
+        sums = np.zeros((len(names), self._model.embedding.shape[1]), dtype=np.float32)
+        np.add.at(sums, owners, self._model.embedding[encoded.ids].astype(np.float32))
+        return Words(list(names), sums)
 
     async def close(self) -> None:
         """Nothing to release."""

@@ -5,11 +5,16 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import ValidationError
 
 import service.routers  # noqa: F401 (all models are there)
 from loci.models.fields import Model
+from service.embedding.static import WORD, StaticProvider
+from tests.holding import watched
 from tests.services import Api, Service, new_api, serve
 
 # What looks like the beginning of something to one pattern or another: a number, a path, a link, a type, a moment, a mark of a letter.
@@ -63,6 +68,7 @@ UNITS = (
 )
 SHORT, TIMES = 6000, 4  # characters, and how many times as many
 MOST = 10.0  # times the cost; its square would be sixteen
+HELD = 0.15  # seconds of a processor that the loop may be kept from others by one request
 SLACK = 0.1  # seconds, for what has nothing to do with the text
 
 
@@ -131,6 +137,47 @@ def test_no_text_costs_a_route_its_square(quiet: Service, path: str) -> None:
     with new_api(quiet) as api:
         api.write("Alice lives in Porto", entities=[{"name": "Alice"}])
         assert [found for unit in UNITS[nth % 4 :: 4] if (found := is_square(lambda text: answered(api, path, text), unit))] == []
+
+
+@pytest.mark.parametrize("path", ROUTES)
+def test_no_text_keeps_the_loop_from_others(quiet: Service, path: str) -> None:
+    assert quiet.loop is not None
+    with new_api(quiet) as api:
+        answered(api, path, "Alice")
+        for unit in ("a1@", "a_b_", "Alice and "):  # words without number, of which few are different
+            held = []
+            for _ in range(3):
+                with watched(quiet.loop) as most:
+                    answered(api, path, unit * 3000)
+                held.append(most.thread)
+            assert min(held) < HELD, unit
+
+
+def test_words_of_a_question_cost_no_more_than_its_length() -> None:
+    provider = StaticProvider()
+
+    def cost(text: str) -> float:
+        began = time.thread_time()
+        provider.words(text)
+        return time.thread_time() - began
+
+    assert [found for unit in UNITS if (found := is_square(cost, unit))] == []
+
+
+@given(st.text("Alice don't \u0301\u0130ﬁ1@_.漢", max_size=60))
+def test_each_token_of_a_question_belongs_to_the_first_word_that_it_touches(text: str) -> None:
+    provider = StaticProvider()
+    spans = [(found.start(), found.end(), found.group()) for found in WORD.finditer(text)]
+    sums: dict[str, Any] = {}
+    encoded = provider._model.tokenizer.encode(text, add_special_tokens=False)
+    for token, (start, end) in zip(encoded.ids, encoded.offsets, strict=True):
+        word = next((word for first, last, word in spans if first < end and start < last), "")
+        sums[word] = sums.get(word, 0) + provider._model.embedding[token].astype(np.float32)
+    found = provider.words(text)
+    assert (found is None) == (not spans)
+    if found is not None:
+        assert found.words == [*sums]
+        np.testing.assert_allclose(found.vectors, [*sums.values()], atol=1e-4)
 
 
 def answered(api: Api, path: str, text: str) -> float:
