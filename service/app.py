@@ -31,7 +31,7 @@ from service.embedding.active import make_active_provider
 from service.embedding.cache import VectorCache
 from service.http.hosts import Hosts
 from service.http.middleware import RequestMiddleware
-from service.http.openapi import HEADERS, openapi_document
+from service.http.openapi import HEADERS, Document, openapi_document
 from service.http.problems import install
 from service.jobs.runner import Runner
 from service.llm.factory import make_model
@@ -273,13 +273,14 @@ def create_app(settings: Settings, url: str, server: EmbeddedServer | None = Non
         summary="Memory and knowledge graph for AI agents, inside Postgres",
         lifespan=lifespan,
         telemetry=SILENT,
+        openapi_url=None,  # service/http/documentation too: the framework's route makes it on the event loop
         docs_url=None,  # service/http/documentation: the framework's page loads script from elsewhere
         redoc_url=None,
         swagger_ui_oauth2_redirect_url=None,
         license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
     )
     app.openapi = lambda: openapi_document(app, keys_required=settings.keys_required)  # type: ignore[method-assign]
-    app.state.loci, app.state.known_methods = state, known_methods()
+    app.state.loci, app.state.known_methods, app.state.document = state, known_methods(), Document(app)
     mcp = [Endpoint(app, settings, profile) for profile in ("loci", *OTHERS)]
     app.router.routes.extend(endpoint.route for endpoint in mcp)
     install(app)

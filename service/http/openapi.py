@@ -4,6 +4,9 @@ Links, problems of every route, response headers and the key are added here, so 
 field or a parameter means stands where it is declared.
 """
 
+import asyncio
+import gc
+import json
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -11,6 +14,7 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
+from db.cancellation import finished
 from db.errors import LociError
 from loci.models.fields import MAX_BATCH
 from loci.models.memories import MemoryBatch, MemoryInput
@@ -56,6 +60,31 @@ Every reply from 400 on is `application/problem+json` (RFC 9457) of one shape, `
 | type `urn:loci:problem:…` | status | meaning |
 |---|---|---|
 """
+
+
+class Document:
+    """The document of an application as it is sent: made once, by a thread, since that takes seconds of a processor."""
+
+    def __init__(self, app: FastAPI) -> None:
+        self._app = app
+        self._making = asyncio.Lock()
+        self._made: bytes | None = None
+
+    async def read(self) -> bytes:
+        """Return it; whoever asks first has it made."""
+        async with self._making:
+            if self._made is None:
+                self._made = await finished(asyncio.to_thread(self._make))
+        return self._made
+
+    def _make(self) -> bytes:
+        document = self._app.openapi()
+        self._app.openapi_schema = None  # half a million objects, at which each full collection of garbage would look
+        made = json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
+        del document
+        gc.collect()
+        gc.freeze()  # what the routes have worked out for it stays
+        return made
 
 
 def openapi_document(app: FastAPI, *, keys_required: bool) -> Json:

@@ -1,8 +1,10 @@
 """What a browser is told: pages that load nothing from elsewhere, and headers of every reply."""
 
 import hashlib
+import json
 import re
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx
@@ -10,6 +12,7 @@ import pytest
 
 from service.http import documentation
 from service.http.documentation import ASSETS, DIGESTS
+from tests.holding import watched
 from tests.services import Api, Service, ok, problem, serve
 
 PAGE_HEADERS = {
@@ -42,6 +45,16 @@ def is_guarded(response: httpx.Response) -> bool:
         and policy["default-src"] == policy["frame-ancestors"] == ["'none'"]
         and not any("unsafe" in word or "http" in word or "*" in word for words in policy.values() for word in words)
     )
+
+
+def test_the_document_is_made_once_and_beside_the_loop(service: Service) -> None:
+    with serve(service.database, worker=False) as fresh, fresh.client() as client, ThreadPoolExecutor(3) as pool:
+        assert fresh.loop is not None
+        client.get("/agents/me")
+        with watched(fresh.loop) as most:
+            read = {each.content for each in pool.map(client.get, ["http://loci/openapi.json"] * 3)}
+        assert most.thread < 0.15  # seconds of a processor
+        assert [json.loads(each)["info"]["title"] for each in read] == ["Loci"]
 
 
 def test_the_page_of_the_documentation_and_all_that_it_loads_come_from_here(browser: httpx.Client) -> None:

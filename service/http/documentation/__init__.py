@@ -9,7 +9,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Annotated
 
-from fastapi import APIRouter, Header
+from fastapi import APIRouter, Header, Request
 from fastapi.responses import Response
 
 from db.errors import NotFound
@@ -37,6 +37,12 @@ def _file(name: str) -> bytes:
 async def documentation() -> Response:
     """The page."""
     return Response(_file("page.html"), 200, {"Content-Security-Policy": PAGE_POLICY}, media_type="text/html; charset=utf-8")
+
+
+@router.get("/openapi.json")
+async def openapi_json(request: Request) -> Response:
+    """The document itself."""
+    return Response(await request.app.state.document.read(), media_type="application/json")
 
 
 @router.get("/docs/start.js")
