@@ -22,6 +22,7 @@ from service.transfer.foreign.records import MOST_ERRORS, MOST_KINDS, Notes, Unr
 from service.transfer.foreign.sources import FilledLines, open_source
 from service.transfer.foreign.sqlite import read_history, store_rows
 from service.transfer.reading.__main__ import read_records
+from service.transfer.reading.confinement import NICENESS
 from service.transfer.reading.job import AUTO, LINES, Job
 from service.transfer.reading.output import Output, Refused
 from tests.foreign import message
@@ -100,6 +101,22 @@ def test_a_process_that_reads_has_no_network_no_programs_and_no_files_but_its_ow
 
 def test_it_may_write_to_its_own_folder(tmp_path: Path) -> None:
     assert attempt("tempfile.TemporaryFile(dir=sys.argv[1]).write(b'x')", tmp_path) == "done 1"
+
+
+@pytest.mark.parametrize("leads", [True, False])
+def test_it_stands_back_behind_others_with_its_session_where_it_leads_one(leads: bool, tmp_path: Path) -> None:
+    group = "(p := __import__('pathlib').Path('/proc/self/autogroup')).exists() and p.read_text().split()[-1]"
+    said = subprocess.run(
+        [sys.executable, "-c", CONFINED.format(f"os.nice(0), {group}"), str(tmp_path)],
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        start_new_session=leads,
+    ).stdout.split()
+    assert said[:2] == ["done", str(os.nice(0) + NICENESS)]
+    if said[2] != "False":
+        assert said[2] == (str(NICENESS) if leads else Path("/proc/self/autogroup").read_text().split()[-1])
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the kernel keeps these promises on Linux alone")

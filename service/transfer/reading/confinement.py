@@ -55,6 +55,8 @@ def confine(folder: str, largest: int) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (largest, largest))
     with suppress(OSError):
         os.nice(NICENESS)
+        if os.getsid(0) == os.getpid():  # Linux may count niceness inside a session alone, and that one is its own
+            Path("/proc/self/autogroup").write_text(str(NICENESS))
     if sys.platform == "linux":
         libc = ctypes.CDLL(None, use_errno=True)
         libc.prctl(DIE_WITH_PARENT, signal.SIGKILL, 0, 0, 0)
