@@ -318,7 +318,7 @@ def act_all(enemy: Enemy, wanted: set[str], flooders: int, aside: bool, done: Ev
         os.setsid()  # where the scheduler has a group for each session, it would else have that of the service
         os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
         with suppress(OSError):
-            Path("/proc/self/autogroup").write_text("5")
+            Path("/proc/self/autogroup").write_text("19")  # at 5 it took a quarter of a processor, however idle its tasks
     enemy.stop = threading.Event()
     threads = [
         threading.Thread(target=act, args=(enemy, actor), daemon=True)
