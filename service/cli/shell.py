@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import wraps
 from inspect import Parameter, signature
@@ -10,12 +11,14 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer._coercion import RuntimeParam, TypeDescriptor, build_runtime_param
+from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
 from service.cli.output import echo, flag, print_json, print_rows, set_utc
 from service.cli.target import as_bytes_shown, base_url, stated
 
 SHOWN = 100
+DIGITS = 19  # of a number that is plainly one
 PREFIX = "Value error, "  # which pydantic puts before what a check of ours, or of the parser, says
 UNAUTHORIZED = 401
 Command = TypeVar("Command", bound=Callable[..., None])
@@ -31,13 +34,46 @@ class Failure(Exception):
         self.hint = hint
 
 
+@dataclass(frozen=True)
+class Plain(RuntimeParam):
+    """Takes texts and numbers that are plainly right as they are; for all else typer loads pydantic, half of a command's time."""
+
+    about: TypeDescriptor
+
+    def _coerce_value(self, value: Any, param: Any, ctx: Any) -> Any:
+        taken = None if self.parameter_info.parser else _plainly(value, self.annotation)
+        low, high = self.parameter_info.min, self.parameter_info.max
+        if taken is None or (isinstance(taken, int) and not ((low is None or low <= taken) and (high is None or taken <= high))):
+            return build_runtime_param(self.about)._coerce_value(value, param=param, ctx=ctx)
+        return taken
+
+
+def _taken_plainly(parameters: Sequence[Any]) -> Sequence[Any]:
+    """Parameters of a command, which take what is plainly right so."""
+    for each in parameters:
+        if isinstance(each, (TyperArgument, TyperOption)):
+            about = each.type_descriptor
+            each._runtime_param = each._runtime_param or Plain(about.parameter_info, about.annotation, about)
+    return parameters
+
+
+def _plainly(value: object, kind: object) -> str | int | None:
+    """A value that is of a kind as it stands; None: that is not plain."""
+    if kind is str:
+        return value if isinstance(value, str) else None
+    if kind is int and not isinstance(value, bool):
+        digits = isinstance(value, str) and len(value) < DIGITS and value.isascii() and value.isdigit()
+        return value if isinstance(value, int) else int(str(value)) if digits else None
+    return None
+
+
 class Texts(TyperCommand):
     """A command whose arguments and options are text: bytes of another encoding are wrong usage, named."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse, and refuse what is not UTF-8."""
+        parameters = _taken_plainly(self.get_params(ctx))
         rest = super().parse_args(ctx, args)
-        parameters: list[Any] = list(self.get_params(ctx))
         for parameter in parameters:
             for text in _texts_of(ctx.params.get(parameter.name)):
                 if (shown := as_bytes_shown(text)) is not None:
@@ -50,6 +86,7 @@ class Commands(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse, and say in our words what is wrong."""
+        _taken_plainly(self.get_params(ctx))
         try:
             return super().parse_args(ctx, args)
         except Exception as error:
