@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from secrets import token_urlsafe
 
 from bench.server import free_port
 from db.migrate import upgrade
@@ -108,7 +109,9 @@ class Hour:
 
     def ask_in_sql(self) -> None:
         """Make an analyst, and count the memories as one."""
-        self.loci("analyst", "create", "ana", "--namespace", "default")
+        password = token_urlsafe()
+        self.loci("analyst", "create", "ana", "--namespace", "default", "--password-stdin", told=password)
+        self.environment["PGPASSWORD"] = password
         counted = self.loci("psql", "--as", "ana", "-Atc", "select count(*) from loci.current_memories")
         assert int(counted) > len(MEM0["results"])
 
