@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -44,6 +45,12 @@ class Service:
         """A client of its REST interface."""
         transport = httpx.HTTPTransport(uds=str(self.socket), verify=False)  # certificates take 20 ms to read
         return httpx.Client(transport=transport, base_url="http://loci/api/v1", headers=headers, timeout=PATIENCE)
+
+
+@cache
+def openapi_document() -> Row:
+    """The document of the interface where no keys are needed. It takes two seconds of the processor, so each process makes it once."""
+    return create_app(Settings(_env_file=None, embedding={"provider": "none"}), "postgresql://").openapi()
 
 
 def has_model(database: Database) -> bool:

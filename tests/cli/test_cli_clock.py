@@ -11,11 +11,10 @@ from typing import Any
 
 import pytest
 
-from service.app import create_app
 from service.cli.output import is_time, set_utc, show
-from service.settings import Settings
 from tests.cli.conftest import Loci
 from tests.cli.tree import COMMANDS
+from tests.services import openapi_document
 
 ZONES = {"Asia/Kolkata": "+05:30", "America/St_Johns": "-03:30", "Pacific/Kiritimati": "+14:00"}
 MOMENT = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d")
@@ -140,7 +139,7 @@ def moments(document: Any, name: str = "") -> set[str]:
 
 
 def test_every_field_of_a_reply_that_is_a_moment_is_known_as_one() -> None:
-    schemas = create_app(Settings(), "postgresql://").openapi()["components"]["schemas"]
+    schemas = openapi_document()["components"]["schemas"]
     found = set().union(
         *(
             {of if of not in ("anyOf", "items") else name for of in moments(part, name)}

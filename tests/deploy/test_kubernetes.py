@@ -8,11 +8,10 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from service.app import create_app
 from service.cli.main import app
-from service.settings import Settings
 from tests.catalogue import ROOT
 from tests.docker.test_compose import settings
+from tests.services import openapi_document
 
 FOLDER = ROOT / "deploy" / "kubernetes"
 FILES = sorted(path.name for path in FOLDER.glob("*.yaml"))
@@ -98,7 +97,7 @@ def test_a_container_runs_a_command_that_there_is(place: str, container: dict[st
 
 
 def test_probes_ask_for_pages_that_there_are() -> None:
-    pages = create_app(Settings(_env_file=None), "postgresql://").openapi()["paths"].keys()
+    pages = openapi_document()["paths"].keys()
     asked = {
         (place, probe): container[probe]["httpGet"]["path"]
         for place, container in CONTAINERS

@@ -19,11 +19,10 @@ import pytest
 import typer
 import yaml
 
-from service.app import create_app
-from service.settings import Settings
 from tests.catalogue import ROOT
 from tests.cli.tree import COMMANDS, GROUPS
 from tests.docs.test_snippets import COMMAND, METHOD
+from tests.services import openapi_document
 
 PAGES = sorted(
     path
@@ -202,17 +201,11 @@ def test_commands_in_sentences_fit_the_parser() -> None:
 # Requests
 
 
-@cache
-def document() -> dict[str, Any]:
-    found: dict[str, Any] = create_app(Settings(_env_file=None, embedding={"provider": "none"}), "postgresql://").openapi()
-    return found
-
-
 def operation_of(method: str, address: str) -> dict[str, Any]:
     """The operation of the document that a request asks for. Raises AssertionError where there is none."""
     path = urlsplit(address).path
-    path = path if path.startswith("/api/") or path in document()["paths"] else f"/api/v1{path}"
-    for known, operations in document()["paths"].items():
+    path = path if path.startswith("/api/") or path in openapi_document()["paths"] else f"/api/v1{path}"
+    for known, operations in openapi_document()["paths"].items():
         if re.fullmatch(re.sub(r"\{\w+\}", "[^/]+", known), path) and method.lower() in operations:
             found: dict[str, Any] = operations[method.lower()]
             return found
@@ -226,7 +219,7 @@ def check_request(method: str, address: str, body: str | None) -> None:
     assert {name for name, _ in parse_qsl(urlsplit(address).query, keep_blank_values=True)} <= names
     if body is not None and SHORTENED not in body:
         schema = operation["requestBody"]["content"]["application/json"]["schema"]
-        jsonschema.validate(json.loads(body), {**schema, "components": document()["components"]})
+        jsonschema.validate(json.loads(body), {**schema, "components": openapi_document()["components"]})
 
 
 def requests_of(block: Block) -> Iterator[tuple[str, str, str | None]]:

@@ -9,6 +9,7 @@ from pathlib import Path
 import typer
 
 from tests.catalogue import ROOT
+from tests.services import openapi_document
 
 PAGE = ROOT / "docs" / "requirements.md"
 TEXT = PAGE.read_text()
@@ -70,11 +71,7 @@ def test_no_reference_leads_to_a_row_that_does_not_exist() -> None:
 
 
 def test_the_paths_of_the_requirements_are_those_that_are_served() -> None:
-    from service.app import create_app
-    from service.settings import Settings
-
-    app = create_app(Settings(_env_file=None, embedding={"provider": "none"}), "postgresql:///nowhere")  # type: ignore[call-arg, arg-type]
-    served = set(app.openapi()["paths"])
+    served = set(openapi_document()["paths"])
     table, outside = SECTIONS["REST"].split("Outside of `/api/v1`:")
     named = re.findall(r"`(/[\w/{}-]+)`", "".join(line for line in table.splitlines() if line.startswith("| ")))
     assert len(named) > 60

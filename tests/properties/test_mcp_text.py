@@ -2,21 +2,19 @@
 
 import json
 from collections.abc import Iterator
-from functools import cache
 from typing import Any
 from uuid import uuid4
 
 import pytest
 
-from service.app import create_app
 from service.http.problems import Problem
 from service.mcp.problems import explain, plain
 from service.mcp.profiles.known import PROFILES
 from service.mcp.text import written
 from service.mcp.tool import Tool, schema_of
 from service.mcp.tools import TOOLS
-from service.settings import Settings
 from service.text.visible import visible_values
+from tests.services import openapi_document
 
 Schema = dict[str, Any]
 PLAIN = "Porto"
@@ -29,11 +27,6 @@ OTHER_CALLS: dict[str, list[Schema]] = {  # beside one with what a tool requires
     "settle": [{"new": str(uuid4()), "old": str(uuid4()), "verdict": "replaces"}],
     "relation_decay": [{"edgeType": "uses", "decayRate": 0.1}],
 }
-
-
-@cache
-def document() -> Schema:
-    return create_app(Settings(_env_file=None), "postgresql://").openapi()
 
 
 def arguments(tool: Tool) -> Schema:
@@ -49,7 +42,7 @@ def replies(tool: Tool) -> Iterator[Schema]:
     for given in [arguments(tool), *OTHER_CALLS.get(tool.name, [])]:
         call = tool.call({**arguments(tool), **given}, None)
         asked = call.path.split("/")
-        paths = {path.removeprefix("/api/v1"): methods for path, methods in document()["paths"].items()}
+        paths = {path.removeprefix("/api/v1"): methods for path, methods in openapi_document()["paths"].items()}
         for path in [call.path] if call.path in paths else paths:
             steps = path.split("/")
             fits = len(steps) == len(asked) and all(a == s or s.startswith("{") for a, s in zip(asked, steps, strict=True))
@@ -75,7 +68,7 @@ def filled(schema: Schema, text: str, *, flag: bool) -> Any:
 def kinds_of(schema: Schema) -> list[Schema]:
     """What a value may be, but null."""
     if "$ref" in schema:
-        schema = document()["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+        schema = openapi_document()["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
     several = schema.get("anyOf", schema.get("oneOf"))
     return [made for kind in several for made in kinds_of(kind) if made.get("type") != "null"] if several else [schema]
 

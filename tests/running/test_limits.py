@@ -2,27 +2,25 @@
 
 import json
 import re
-from functools import cache
 from typing import Any
 
 import psycopg
 import pytest
 from pydantic import BaseModel
 
-from service.app import create_app
 from service.settings import Settings
 from tests.catalogue import ROOT
 from tests.databases import as_shipped
+from tests.services import openapi_document
 
 ROW = re.compile(r"^\| (.+?) \| ([\d.]+|none) \| `(.+)` \|$", re.MULTILINE)
 ROWS = ROW.findall((ROOT / "docs" / "operations.md").read_text())
 BOUNDS = ("maxItems", "maxLength", "maximum")
 
 
-@cache
 def schemas() -> dict[str, Any]:
     """Models of the OpenAPI document."""
-    found: dict[str, Any] = create_app(Settings(_env_file=None), "postgresql://").openapi()["components"]["schemas"]
+    found: dict[str, Any] = openapi_document()["components"]["schemas"]
     return found
 
 
