@@ -156,6 +156,7 @@ class ModelServer(ThreadingHTTPServer):
         self.embeddings: Script | None = None
         self.judgements: Script | None = None  # of reranking; None: by words in common
         self.dimensions = dimensions
+        self.takes_limits = True  # in schemas
         self.requests: list[Request] = []
         self.refused: list[str] = []
         self.ending = threading.Event()
@@ -181,7 +182,7 @@ class ModelServer(ThreadingHTTPServer):
         with self._lock:
             self.requests.append(request)
             chat = request.path.endswith("/chat/completions")
-            wrong = refusal_of(request.body) if chat else None
+            wrong = refusal_of(request.body, limits=self.takes_limits) if chat else None
             if wrong is not None:
                 self.refused.append(wrong[1])
                 return status(

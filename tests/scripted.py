@@ -34,9 +34,10 @@ class ScriptedModel:
         deadline: float | None = None,
         max_tokens: int | None = None,
         usage: Usage | None = None,
+        failures: int = 0,
     ) -> Completion:
         """Say the next thing."""
-        del schema, title, deadline, max_tokens, usage
+        del schema, title, deadline, max_tokens, usage, failures
         self.heard.append(list(messages))
         said = await asyncio.to_thread(self._say, messages[-1]["content"]) if callable(self.script) else self.script
         if isinstance(said, Exception):

@@ -1,5 +1,6 @@
 """What a strict endpoint refuses in a request for a completion: parameters, messages, and schemas outside the subset it follows."""
 
+import json
 import re
 from typing import Any
 
@@ -21,13 +22,14 @@ KEYWORDS = {
     "$defs",
     "$ref",
 }
+LIMITS = {"maxItems", "minItems", "maxLength", "minLength", "maximum", "minimum"}  # which some take and others refuse
 TYPES = {"object", "array", "string", "number", "integer", "boolean", "null"}
 DEEPEST, MOST_PROPERTIES, MOST_VALUES = 5, 100, 500
 Wrong = tuple[str, str]  # the parameter, and what is wrong with it
 
 
-def refusal_of(body: dict[str, Any]) -> Wrong | None:
-    """The first thing that is wrong with a request; None: nothing."""
+def refusal_of(body: dict[str, Any], *, limits: bool = True) -> Wrong | None:
+    """The first thing that is wrong with a request; None: nothing. `limits`: whether schemas may have them."""
     unknown = sorted(set(body) - KNOWN)
     if unknown:
         return unknown[0], f"Unrecognized request argument supplied: {unknown[0]}"
@@ -38,7 +40,7 @@ def refusal_of(body: dict[str, Any]) -> Wrong | None:
         return wrong
     if "stream_options" in body and not body.get("stream"):
         return "stream_options", "stream_options is only allowed when stream is set"
-    return _format(body)
+    return _format(body, limits=limits)
 
 
 def _messages(messages: Any) -> Wrong | None:
@@ -68,7 +70,7 @@ def _numbers(body: dict[str, Any]) -> Wrong | None:
     return None
 
 
-def _format(body: dict[str, Any]) -> Wrong | None:
+def _format(body: dict[str, Any], *, limits: bool) -> Wrong | None:
     wanted = body.get("response_format", {"type": "text"})
     kind = wanted.get("type")
     if kind == "json_object":
@@ -82,25 +84,28 @@ def _format(body: dict[str, Any]) -> Wrong | None:
         return None
     if kind != "json_schema" or set(wanted) != {"type", "json_schema"}:
         return "response_format", f"unknown response_format {kind}"
-    problem = _stated(wanted["json_schema"])
+    problem = _stated(wanted["json_schema"], limits=limits)
     return None if problem is None else ("response_format", problem)
 
 
-def _stated(stated: dict[str, Any]) -> str | None:
+def _stated(stated: dict[str, Any], *, limits: bool) -> str | None:
     if not re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", str(stated.get("name", ""))):
         return "the name of a schema has letters, digits, dashes and underscores, at most 64"
     if stated.get("strict") is not True or set(stated) - {"name", "schema", "strict", "description"}:
         return "this endpoint follows strict schemas alone"
-    problem = schema_refusal(stated.get("schema"))
+    problem = schema_refusal(stated.get("schema"), limits=limits)
     return None if problem is None else f"Invalid schema for response_format '{stated['name']}': {problem}"
 
 
-def schema_refusal(schema: Any) -> str | None:
-    """What a strict endpoint has against a schema; None: it follows it."""
+def schema_refusal(schema: Any, *, limits: bool = True) -> str | None:
+    """What a strict endpoint has against a schema; None: it follows it. `limits`: whether it may have them."""
     if not isinstance(schema, dict) or schema.get("type") != "object":
         return "the root must be an object"
     counts = {"properties": 0, "values": 0}
     problem = _node(schema, "", 0, schema.get("$defs", {}), counts)
+    stated = next((name for name in sorted(LIMITS) if f'"{name}":' in json.dumps(schema)), None)
+    if problem is None and not limits and stated is not None:
+        return f"In context=root, {stated!r} is not permitted"
     if problem is None and counts["properties"] > MOST_PROPERTIES:
         return f"more than {MOST_PROPERTIES} properties"
     if problem is None and counts["values"] > MOST_VALUES:
@@ -144,7 +149,7 @@ def _node(node: Any, path: str, depth: int, defined: dict[str, Any], counts: dic
 
 def _keywords(node: Any, where: str, defined: dict[str, Any]) -> str | None:
     """What is wrong with the words of a schema, whatever is below it."""
-    strange = sorted(set(node) - KEYWORDS)
+    strange = sorted(set(node) - KEYWORDS - LIMITS)
     problem = None
     if strange:
         problem = f"{strange[0]!r} is not permitted"

@@ -22,8 +22,9 @@ from service.embedding.factory import make_provider
 from service.embedding.provider import EmbeddingError
 from service.llm.factory import make_model
 from service.llm.model import ModelError
-from service.llm.output import Answer, read_answer, schema_of
+from service.llm.output import Answer, read_answer
 from service.llm.prompts import BadPrompt, Prompts, check_folder
+from service.llm.schemas import schema_of, text_of
 from service.rerank.factory import make_reranker
 from service.settings import EmbeddingSettings, JobSettings, LLMSettings, RerankSettings, Settings
 
@@ -110,7 +111,7 @@ async def check_pooler(connection: Connection, settings: Settings, url: str) -> 
 class Echo(Answer):
     """What the model is asked to say."""
 
-    word: str
+    word: str = text_of(50)
 
 
 async def check_model(settings: LLMSettings) -> Check:

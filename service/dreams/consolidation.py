@@ -7,7 +7,7 @@ numbers; which memory each of them is stays here.
 import re
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Annotated, Literal
 from uuid import UUID
 
 from pydantic import Field
@@ -19,6 +19,7 @@ from service.dreams.days import day_of
 from service.dreams.guards import (
     ANTI_PATTERNS,
     LASTING,
+    Path,
     Tags,
     category_fault,
     free_tags,
@@ -30,50 +31,53 @@ from service.dreams.guards import (
 from service.dreams.passes import Applied, Pass, Plan, Refusal, Seen, hash_of
 from service.jobs.job import Job
 from service.llm.output import Answer
+from service.llm.schemas import each, shown, text_of
 from service.text.guards import invented
 from service.text.reading import Read
+
+Memory = Annotated[int, shown("memories")]
 
 
 class Merge(Answer):
     """Memories that one replaces."""
 
-    source_ids: list[int]
-    content: str
-    category: str | None = None
+    source_ids: list[Memory]
+    content: str = text_of(2000)
+    category: Path | None = None
     tags: Tags = Field(default_factory=list)
 
 
 class Delete(Answer):
     """A memory of no use."""
 
-    id: int
+    id: Memory
     reason: Literal["noise", "redundant", "outdated"]
 
 
 class Refinement(Answer):
     """Another category, other tags."""
 
-    id: int
-    category: str | None = None
+    id: Memory
+    category: Path | None = None
     tags: Tags | None = None
 
 
 class AntiPattern(Answer):
     """What corrections teach."""
 
-    domain: str
-    content: str
-    signal_ids: list[int]
+    domain: str = text_of(50)
+    content: str = text_of(1000)
+    signal_ids: list[Annotated[int, shown("signals")]]
     tags: Tags = Field(default_factory=list)
 
 
 class Consolidation(Answer):
     """What the model proposes."""
 
-    merges: list[Merge] = Field(default_factory=list)
-    deletes: list[Delete] = Field(default_factory=list)
-    refinements: list[Refinement] = Field(default_factory=list)
-    anti_patterns: list[AntiPattern] = Field(default_factory=list)
+    merges: list[Merge] = each("memories", default_factory=list)
+    deletes: list[Delete] = each("memories", default_factory=list)
+    refinements: list[Refinement] = each("memories", default_factory=list)
+    anti_patterns: list[AntiPattern] = each("signals", default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -118,7 +122,9 @@ async def look(tx: Transaction, job: Job) -> Seen:
         "may_remove": (await dreams.removal_allowances(tx))["memories"],
     }
     newest = known.signals[1]["id"] if known.signals else None  # that older ones are out of sight by now is no news
-    return Seen(data, len(known.memories) + len(known.signals), hash_of([data["memories"], newest]), known)
+    corpus = hash_of([data["memories"], newest])
+    count = len(known.memories) + len(known.signals)
+    return Seen(data, count, corpus, known, numbers={"memories": known.memories, "signals": known.signals})
 
 
 def _shown(number: int, memory: MemoryToConsolidate) -> JsonObject:

@@ -6,7 +6,7 @@ may be, is decided in SQL (judge_fact_pairs); each decision is a row that can be
 
 import re
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -18,6 +18,7 @@ from service.dreams.days import day_of
 from service.dreams.passes import Applied, Pass, Plan, Refusal, Seen, ids, run_pass
 from service.jobs.job import Job, Postponed
 from service.llm.output import Answer
+from service.llm.schemas import each, shown
 from service.resources import Resources
 
 NO_MODEL = timedelta(hours=1)  # pause of a job that waits for a model to be configured
@@ -34,19 +35,19 @@ WHY = {
 class Verdict(Answer):
     """What the model says of a pair."""
 
-    pair: int
+    pair: Annotated[int, shown("pairs")]
     contradicts: bool
     confidence: float = Field(ge=0, le=1)
-    reason: str = Field(max_length=1000)
+    reason: str = Field(max_length=1000, json_schema_extra={"maxLength": 200})
 
 
 class Verdicts(Answer):
     """What the model says of all pairs."""
 
-    verdicts: list[Verdict] = Field(max_length=1000)
+    verdicts: list[Verdict] = each("pairs", max_length=1000)
 
 
-def shown(row: FactPair, number: int) -> dict[str, Any]:
+def pair_shown(row: FactPair, number: int) -> dict[str, Any]:
     """A pair as the model sees it."""
     return {
         "pair": number,
@@ -67,7 +68,12 @@ async def look(tx: Transaction, job: Job) -> Seen:  # noqa: ARG001
     """The next pairs."""
     rows = await dreams.pairs_to_judge(tx)
     known = dict(enumerate(rows, 1))
-    return Seen(data={"pairs": [shown(row, number) for number, row in known.items()]}, count=len(rows), known=known)
+    return Seen(
+        data={"pairs": [pair_shown(row, number) for number, row in known.items()]},
+        count=len(rows),
+        known=known,
+        numbers={"pairs": known},
+    )
 
 
 def check(seen: Seen, answer: Verdicts, job: Job) -> Plan:  # noqa: ARG001

@@ -10,10 +10,11 @@ from db import dreams
 from db.jobs import jobs
 from db.pool import JsonObject, Transaction
 from service.dreams.days import day_of
-from service.dreams.guards import category_fault, free_tags, named
+from service.dreams.guards import Path, Tags, category_fault, free_tags, named
 from service.dreams.passes import Applied, Pass, Plan, Refusal, Seen, ids, run_pass
 from service.jobs.job import Job
 from service.llm.output import Answer
+from service.llm.schemas import at_most, text_of
 from service.resources import Resources
 from service.text.dates import Resolved, resolve, without
 from service.text.guards import invented, kept_share, missing
@@ -37,16 +38,16 @@ TURNS = frozenset(
 class Entry(Answer):
     """A well-formed memory."""
 
-    content: str
-    category: str | None = None
-    tags: list[str] = Field(default_factory=list)
+    content: str = text_of(2000)
+    category: Path | None = None
+    tags: Tags = Field(default_factory=list)
     importance: float | None = Field(None, description="0 to 1")
 
 
 class Entries(Answer):
     """What the memory becomes."""
 
-    memories: list[Entry]
+    memories: list[Entry] = at_most(MOST)
 
 
 async def enrich_memory(resources: Resources, job: Job) -> None:

@@ -6,7 +6,7 @@ The model says what it has read and where; what is not written there is refused.
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -20,38 +20,43 @@ from service.dreams.guards import OF_ROWS
 from service.dreams.passes import Applied, Pass, Plan, Refusal, Seen
 from service.jobs.job import Job
 from service.llm.output import Answer
+from service.llm.schemas import NOUGHT_IS_NONE, at_most, each, shown, text_of
 
 LONGEST, ALL, SHORTEST = 4000, 240_000, 200  # characters of a text, of all of them, and of a text where there are many
 TYPES = ("person", "project", "topic", "tool", "event", "document", "technology", "concept", "organization")
 
 
+Name = Annotated[str, text_of(255)]
+Number = Annotated[int, shown("catalogue")]
+
+
 class ReadEntity(Answer):
     """A named thing that the texts with these numbers name; `existing`: its number in the catalogue."""
 
-    name: str
-    type: str
-    aliases: list[str] = Field(default_factory=list)
-    description: str | None = None
-    existing: int | None = None
-    texts: list[int]
+    name: Name
+    type: Name
+    aliases: Annotated[list[Name], at_most(5)] = Field(default_factory=list)
+    description: Annotated[str, text_of(500)] | None = None
+    existing: Annotated[Number | None, NOUGHT_IS_NONE] = None
+    texts: list[Annotated[int, shown("texts")]]
 
 
 class ReadTriple(Answer):
     """What the texts with these numbers say: ends are names of entities, or numbers of the catalogue."""
 
-    source: str | int
-    predicate: str
-    target: str | int | None = None
-    literal: str | None = None
+    source: Name | Number
+    predicate: Name
+    target: Name | Annotated[Number | None, NOUGHT_IS_NONE] = None
+    literal: Annotated[str, text_of(500)] | None = None
     confidence: float
-    texts: list[int]
+    texts: list[Annotated[int, shown("texts")]]
 
 
 class Extraction(Answer):
     """What a model has read."""
 
-    entities: list[ReadEntity]
-    triples: list[ReadTriple]
+    entities: list[ReadEntity] = each("texts", 5)
+    triples: list[ReadTriple] = each("texts", 5)
 
 
 async def look(tx: Transaction, job: Job) -> Seen:
@@ -81,7 +86,7 @@ async def look(tx: Transaction, job: Job) -> Seen:
     names = dict(zip(said, await canonical_names(tx, texts=said), strict=True))
     known = Known(dict(enumerate(texts, 1)), dict(enumerate(catalogue, 1)), types_of(catalogue), names)
     data = {
-        "texts": shown(known.texts),
+        "texts": texts_shown(known.texts),
         "catalogue": [
             {"id": number, "name": row["name"], "type": row["type"], "aliases": row["aliases"]}
             for number, row in known.catalogue.items()
@@ -96,6 +101,7 @@ async def look(tx: Transaction, job: Job) -> Seen:
         turns=[turn["id"] for turn in turns],
         episodes=[row["id"] for row in episodes],
         more=any(turn["more"] for turn in turns),
+        numbers={"texts": known.texts, "catalogue": known.catalogue},
     )
 
 
@@ -104,7 +110,7 @@ def types_of(catalogue: Iterable[CatalogueEntity]) -> frozenset[str]:
     return frozenset(TYPES) | {row["type"] for row in catalogue} - {"extracted", "unknown"}
 
 
-def shown(texts: dict[int, Text]) -> list[dict[str, Any]]:
+def texts_shown(texts: dict[int, Text]) -> list[dict[str, Any]]:
     """Texts as the model reads them: by conversation, and each episode by itself."""
     groups: dict[Any, list[dict[str, Any]]] = {}
     for number, text in texts.items():

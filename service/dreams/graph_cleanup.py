@@ -6,7 +6,7 @@ The model chooses among what may go at all; ages are reckoned here, and every gu
 import hashlib
 import json
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from db import dreams
 from db.dreams import StaleEntity, WeakEdge
@@ -16,27 +16,28 @@ from service.dreams.guards import OF_ROWS
 from service.dreams.passes import Applied, Pass, Plan, Refusal, Seen
 from service.jobs.job import Job
 from service.llm.output import Answer
+from service.llm.schemas import each, shown
 
 
 class DeleteEntity(Answer):
     """An entity that should go."""
 
-    id: int
+    id: Annotated[int, shown("entities")]
     reason: Literal["stale", "disconnected", "noise"]
 
 
 class DeleteEdge(Answer):
     """An edge that should go."""
 
-    id: int
+    id: Annotated[int, shown("edges")]
     reason: Literal["redundant", "low_confidence", "outdated"]
 
 
 class Cleanup(Answer):
     """What should go."""
 
-    delete_entities: list[DeleteEntity]
-    delete_edges: list[DeleteEdge]
+    delete_entities: list[DeleteEntity] = each("entities")
+    delete_edges: list[DeleteEdge] = each("edges")
 
 
 async def _read(tx: Transaction, job: Job) -> tuple[list[StaleEntity], list[WeakEdge]]:
@@ -104,8 +105,9 @@ async def look(tx: Transaction, job: Job) -> Seen:
         "edges": [_edge(number, row) for number, row in numbered[1].items()],
         "may_remove": {"entities": allowed["entities"], "edges": allowed["edges"]},
     }
+    numbers = {"entities": numbered[0], "edges": [number for number, row in numbered[1].items() if row["removable"]]}
     removable = min(len(entities), allowed["entities"]) + min(sum(row["removable"] for row in edges), allowed["edges"])
-    return Seen(data, removable, _hash(entities, edges), known=numbered)
+    return Seen(data, removable, _hash(entities, edges), known=numbered, numbers=numbers)
 
 
 def check(seen: Seen, answer: Cleanup, job: Job) -> Plan:

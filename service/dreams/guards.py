@@ -4,12 +4,15 @@ Each pass adds what only its own question needs; none has rules of its own for c
 """
 
 import re
+from typing import Annotated
 
+from service.llm.schemas import at_most, text_of
 from service.text.guards import invented, kept_share, missing
 from service.text.reading import Read
 
 Fault = tuple[str, str]  # the guard, and its reason
-Tags = list[str]
+Tags = Annotated[list[Annotated[str, text_of(50)]], at_most(10)]
+Path = Annotated[str, text_of(100)]
 CATEGORY = re.compile(r"[^/\s][^/]*(/[^/\s][^/]*)*")
 MOST_TAGS, LONGEST_TAG, LONGEST_CATEGORY = 100, 255, 255
 ALIKE = 0.5  # share of a source's words that a text in its place must still have

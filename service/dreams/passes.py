@@ -16,6 +16,7 @@ from db.pool import Transaction
 from service.jobs.job import Job
 from service.llm.model import InvalidAnswer
 from service.llm.output import Answer
+from service.llm.schemas import Numbers
 from service.models.calls import ask
 from service.resources import Resources
 from service.text.reading import Read, Readings, with_readings
@@ -41,7 +42,8 @@ class Seen:
     """What the model is shown: `data` for its prompt, how many things that are, and the hash of it all (None: no gate).
 
     `known` is what the checks compare the answer with, and `read` how they read a text; neither is shown. `turns` and `episodes`
-    are those among it, which the pass has read once it has its report; `more`: the log holds other turns for it.
+    are those among it, which the pass has read once it has its report; `more`: the log holds other turns for it. `numbers`: those
+    that the answer may name.
     """
 
     data: Any
@@ -52,6 +54,7 @@ class Seen:
     turns: list[int] = field(default_factory=list)
     episodes: list[UUID] = field(default_factory=list)
     more: bool = False
+    numbers: Numbers = field(default_factory=dict)
 
 
 @dataclass
@@ -124,7 +127,15 @@ async def run_pass(resources: Resources, job: Job, made: Pass[A], *, dry_run: bo
         return report
     try:
         answer = await ask(
-            resources, made.answer, namespace=job.namespace, purpose=made.name, prompt=made.prompt, data=seen.data, job_id=job.id
+            resources,
+            made.answer,
+            namespace=job.namespace,
+            purpose=made.name,
+            prompt=made.prompt,
+            data=seen.data,
+            numbers=seen.numbers,
+            job_id=job.id,
+            failures=job.failures,
         )
     except InvalidAnswer:
         if not dry_run and (seen.turns or seen.episodes):

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from datetime import UTC
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -14,6 +14,7 @@ from service.dreams.guards import INFERRED
 from service.dreams.passes import Applied, Pass, Plan, Refusal, Seen
 from service.jobs.job import Job
 from service.llm.output import Answer
+from service.llm.schemas import NOUGHT_IS_NONE, each, shown
 from service.text.guards import invented, kept_share
 from service.text.reading import Read
 from service.text.sensitive import is_sensitive
@@ -38,15 +39,15 @@ class Preference(Answer):
 
     content: str = Field(min_length=1, max_length=1000)
     strength: Literal["strong", "mild", "minor"]
-    turns: list[int]
-    existing: int | None = None
+    turns: list[Annotated[int, shown("turns")]]
+    existing: Annotated[Annotated[int, shown("preferences")] | None, NOUGHT_IS_NONE] = None
     sensitive: bool = False
 
 
 class Preferences(Answer):
     """What the model answers."""
 
-    preferences: list[Preference]
+    preferences: list[Preference] = each("turns")
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,12 @@ async def look(tx: Transaction, job: Job) -> Seen:
     }
     said_by_user = sum(turn["role"] == SPEAKER for turn in turns.values())
     return Seen(
-        data, said_by_user and len(turns), known=known, turns=[turn["id"] for turn in read], more=any(turn["more"] for turn in read)
+        data,
+        said_by_user and len(turns),
+        known=known,
+        turns=[turn["id"] for turn in read],
+        more=any(turn["more"] for turn in read),
+        numbers={"turns": known.turns, "preferences": known.preferences},
     )
 
 

@@ -11,10 +11,12 @@ import httpx
 
 from service.endpoints import RetryPolicy, TemporaryFailure, client_for
 from service.llm.model import Completion, InvalidAnswer, Message, ModelError, Usage, tokens_of
-from service.llm.replies import Heard, NewerName, listen, refusal
+from service.llm.replies import FormatRefused, Heard, NewerName, listen, refusal
+from service.llm.schemas import gist_of, without_limits
 from service.settings import LLMSettings
 
 CONNECT = 10.0  # seconds until somebody listens
+WARMER, WARMEST = 0.2, 1.0  # by how much a model is asked warmer after an answer that was none, up to where
 WAITING = {"rewrite": "LOCI_LLM__RECALL_DEADLINE"}  # by purpose: the setting for how long a request waits, where it has its own
 
 
@@ -23,6 +25,7 @@ class _Call:
     """One question, and what its tries have cost that broke off."""
 
     body: dict[str, Any]
+    schema: dict[str, Any]
     limit: int
     prompt_tokens: int
     started: float
@@ -65,6 +68,7 @@ class EndpointModel:
         self._client = client_for(settings.endpoint, settings.api_key, "LOCI_LLM__API_KEY", timeout=timeout, transport=transport)
         self._patience = RetryPolicy()
         self._limit_name = "max_tokens"
+        self._takes_limits = True  # in schemas, until it refuses them and takes the same without
 
     async def complete(
         self,
@@ -75,13 +79,14 @@ class EndpointModel:
         deadline: float | None = None,
         max_tokens: int | None = None,
         usage: Usage | None = None,
+        failures: int = 0,
     ) -> Completion:
         """Answer with JSON that should follow `schema`. Raises ModelError."""
         seconds = self._settings.deadline if deadline is None else deadline
         limit = min(max_tokens or self._settings.max_tokens, self._settings.max_tokens)
-        body = self._body(messages, schema, title)
+        body = self._body(messages, schema, title, failures)
         reckoned = tokens_of(json.dumps([body["messages"], body.get("response_format")], ensure_ascii=False))
-        call = _Call(body, limit, reckoned, time.monotonic(), Heard(limit))
+        call = _Call(body, schema, limit, reckoned, time.monotonic(), Heard(limit))
         try:
             async with asyncio.timeout(seconds):
                 return await self._patience.ask(
@@ -100,25 +105,27 @@ class EndpointModel:
             spent = call.completion() if any(call.lost) else None
             raise ModelError(f"{self._host} {failure}", retry_after=failure.wait, completion=spent) from None
         except InvalidAnswer as error:
-            raise InvalidAnswer(str(error), call.completion()) from None
+            raise type(error)(str(error), call.completion()) from None
         except asyncio.CancelledError:
             if usage is not None:
                 call.note(usage)
             raise
 
-    def _body(self, messages: Sequence[Message], schema: dict[str, Any], title: str) -> dict[str, Any]:
-        body: dict[str, Any] = {"model": self._settings.model, "messages": list(messages)}
+    def _body(self, messages: Sequence[Message], schema: dict[str, Any], title: str, failures: int) -> dict[str, Any]:
+        """A request. The form of the answer is told in words too: most servers show the schema to no model."""
+        body: dict[str, Any] = {"model": self._settings.model}
         if self._settings.format == "json_schema":
-            stated = {"name": title, "schema": schema, "strict": True}
+            told = f"The JSON object has this form: {gist_of(schema)}"
+            stated = {"name": title, "schema": schema if self._takes_limits else without_limits(schema), "strict": True}
             body["response_format"] = {"type": "json_schema", "json_schema": stated}
-        else:  # then the words say it
-            told = f"\n\nThe JSON object follows this schema:\n{json.dumps(schema, ensure_ascii=False)}"
-            first = body["messages"][0]
-            body["messages"] = [{**first, "content": first["content"] + told}, *body["messages"][1:]]
+        else:
+            told = f"The JSON object follows this schema:\n{json.dumps(schema, ensure_ascii=False)}"
             if self._settings.format == "json_object":
                 body["response_format"] = {"type": "json_object"}
-        if self._settings.temperature is not None:
-            body["temperature"] = self._settings.temperature
+        first, *others = messages
+        body["messages"] = [{**first, "content": f"{first['content']}\n\n{told}"}, *others]
+        if (temperature := self._settings.temperature) is not None:
+            body["temperature"] = max(temperature, min(temperature + WARMER * failures, WARMEST))
         if self._settings.stream:
             body |= {"stream": True, "stream_options": {"include_usage": True}}
         return body
@@ -127,10 +134,31 @@ class EndpointModel:
         """Ask once, and know as long as it lasts that it does."""
         call.asking = True
         try:
-            return await self._once(call)
+            try:
+                return await self._once(call)
+            except FormatRefused:
+                if not self._has_limits(call):
+                    raise
+                return await self._without_limits(call)
         except Exception:
             call.asking = False
             raise
+
+    def _has_limits(self, call: _Call) -> bool:
+        stated = call.body.get("response_format", {}).get("json_schema", {})
+        return self._settings.format == "json_schema" and stated.get("schema") != without_limits(call.schema)
+
+    async def _without_limits(self, call: _Call) -> Completion:
+        """Ask for the same without limits in the schema; an endpoint that takes that is asked so from now on."""
+        stated = call.body["response_format"]["json_schema"]
+        call.body["response_format"]["json_schema"] = {**stated, "schema": without_limits(call.schema)}
+        try:
+            completion = await self._once(call)
+        except InvalidAnswer:
+            self._takes_limits = False
+            raise
+        self._takes_limits = False
+        return completion
 
     async def _once(self, call: _Call) -> Completion:
         """Ask once. Raises Passing, InvalidAnswer, ModelError."""
@@ -160,7 +188,7 @@ class EndpointModel:
         """An error that a reply stands for, with the name of the endpoint; the newer name of the limit is used from now on."""
         if isinstance(error, NewerName):
             self._limit_name = "max_completion_tokens"
-        return error if isinstance(error, TemporaryFailure) else ModelError(f"{self._host} {error}", final=error.final)
+        return error if isinstance(error, TemporaryFailure) else type(error)(f"{self._host} {error}", final=error.final)
 
     async def close(self) -> None:
         """Close the connections."""

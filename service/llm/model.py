@@ -53,6 +53,10 @@ class InvalidAnswer(ModelError):
         super().__init__(message, completion=completion)
 
 
+class CutOff(InvalidAnswer):
+    """The answer did not end by itself: less is to be asked for."""
+
+
 class ChatModel(Protocol):
     """A language model."""
 
@@ -67,11 +71,13 @@ class ChatModel(Protocol):
         deadline: float | None = None,
         max_tokens: int | None = None,
         usage: Usage | None = None,
+        failures: int = 0,
     ) -> Completion:
         """Answer with JSON that should follow `schema`. Raises ModelError.
 
         `deadline`: seconds, of somebody who waits; None: the configured time. `max_tokens` of the answer; None: as configured.
-        `usage` is told what the call has used where it is cancelled.
+        `usage` is told what the call has used where it is cancelled. `failures`: how often it has been asked the like in vain;
+        it is asked the warmer.
         """
         ...
 

@@ -3,7 +3,6 @@
 import json
 import math
 import re
-from functools import cache
 from typing import Any, NoReturn, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -16,10 +15,8 @@ LONGEST = 500_000  # characters of an answer
 DEEPEST = 32  # levels of its JSON
 STARTS = 200  # braces in the prose around it that are tried
 SHOWN, TOLD = 3, 100  # errors that a refusal names, and beyond which it only says how many they are
-KEPT = {"type", "enum", "description"}  # what every endpoint with strict schemas understands, beside objects, arrays and anyOf
 NAMED = {"int": "integer", "bool": "boolean", "float": "number"}
 NO_TEXT = re.compile("[\x00\ud800-\udfff]")  # what the database cannot store
-DROPPED = {"title", "default", "examples", "discriminator"}
 
 
 class Answer(BaseModel):
@@ -29,53 +26,6 @@ class Answer(BaseModel):
 
 
 A = TypeVar("A", bound=Answer)
-
-
-@cache
-def schema_of(answer: type[Answer]) -> dict[str, Any]:
-    """The JSON schema that the model is asked to follow, as strict endpoints take it: all fields required, no others.
-
-    Limits (lengths, ranges, formats) are said in the descriptions; the reader checks them. Raises TypeError for a type that cannot
-    be stated so: a map, a tuple, anything, or one that holds itself.
-    """
-    whole = answer.model_json_schema()
-    return _strict(whole, whole.get("$defs", {}), ())
-
-
-def _strict(node: dict[str, Any], defined: dict[str, Any], within: tuple[str, ...]) -> dict[str, Any]:
-    if "$ref" in node:
-        name = node["$ref"].rpartition("/")[2]
-        if name in within:
-            raise TypeError(f"{name} holds itself")
-        beside = {key: value for key, value in node.items() if key != "$ref"}
-        return _strict({**defined[name], **beside}, defined, (*within, name))
-    made = {key: value for key, value in node.items() if key in KEPT}
-    options = node.get("anyOf") or node.get("oneOf")
-    if "const" in node:
-        made["enum"] = [node["const"]]
-    if options:
-        made["anyOf"] = [_strict(option, defined, within) for option in options]
-    elif node.get("type") == "object":
-        if not node.get("properties"):
-            raise TypeError("an answer has named fields, no maps")
-        made["properties"] = {name: _strict(child, defined, within) for name, child in node["properties"].items()}
-        made |= {"required": list(made["properties"]), "additionalProperties": False}
-    elif node.get("type") == "array":
-        if "prefixItems" in node or not node.get("items"):
-            raise TypeError("an answer has lists of one kind, no tuples")
-        made["items"] = _strict(node["items"], defined, within)
-    elif "type" not in node and "enum" not in made:
-        raise TypeError("an answer states what each field is")
-    return _worded(made, node)
-
-
-def _worded(made: dict[str, Any], node: dict[str, Any]) -> dict[str, Any]:
-    """The schema with the limits that it leaves out said in its description."""
-    said = {*made, *DROPPED, "const", "anyOf", "oneOf", "properties", "required", "additionalProperties", "items", "$defs"}
-    limits = ", ".join(f"{name}: {value}" for name, value in node.items() if name not in said)
-    if limits:
-        made["description"] = f"{made['description']} ({limits})" if "description" in made else limits
-    return made
 
 
 def read_answer(completion: Completion, answer: type[A]) -> A:

@@ -10,7 +10,7 @@ import httpx
 
 from service.endpoints import TemporaryFailure, TooMuch, hear, retry_after
 from service.json_parts import read_json
-from service.llm.model import Completion, InvalidAnswer, ModelError, tokens_of
+from service.llm.model import Completion, CutOff, InvalidAnswer, ModelError, tokens_of
 
 LARGEST_COUNT = 10**9
 ERROR_BYTES = 65_536
@@ -18,7 +18,8 @@ PASSING = {408, 409, 425, 429}  # and those from 500 on
 CODE = re.compile(r"[\w.-]{1,64}")
 SETTINGS = {  # what an endpoint names when it refuses a request, and the setting to look at
     "response_format": "FORMAT",
-    "json_schema": "FORMAT",
+    "schema": "FORMAT",
+    "grammar": "FORMAT",
     "stream": "STREAM",
     "temperature": "TEMPERATURE",
     "max_tokens": "MAX_TOKENS",
@@ -64,7 +65,7 @@ class Heard:
             self._add(part)
             self.finish = choice.get("finish_reason") or self.finish
         if self.length > 8 * self.limit + 1000:
-            raise InvalidAnswer(f"the answer is longer than {self.limit} tokens can be")
+            raise CutOff(f"the answer is longer than {self.limit} tokens can be")
 
     def _add(self, part: dict[str, Any]) -> None:
         content = part.get("content")
@@ -97,9 +98,7 @@ class Heard:
     def check(self) -> None:
         """Raise InvalidAnswer for an answer that is none, or was cut off."""
         if self.finish == "length":
-            raise InvalidAnswer(
-                f"the answer was cut off after {self.limit} tokens: raise LOCI_LLM__MAX_TOKENS, or the day's budget"
-            )
+            raise CutOff(f"the answer was cut off after {self.limit} tokens: raise LOCI_LLM__MAX_TOKENS, or the day's budget")
         if self.refused or self.finish == "content_filter":
             raise InvalidAnswer("the model refused to answer")
         if not self.text.strip():
@@ -192,9 +191,15 @@ async def refusal(reply: httpx.Response) -> TemporaryFailure | ModelError:
         look = "LOCI_LLM__API_KEY"
     elif status in {400, 422}:
         look = "LOCI_LLM__" + next((setting for word, setting in SETTINGS.items() if word in text), "MODEL")
+        if look == "LOCI_LLM__FORMAT":
+            return FormatRefused(f"{message}; look at {look}", final=True)
     else:
         look = "LOCI_LLM__ENDPOINT and LOCI_LLM__MODEL"
     return ModelError(f"{message}; look at {look}", final=True)
+
+
+class FormatRefused(ModelError):
+    """The endpoint does not take the schema in this form."""
 
 
 class NewerName(TemporaryFailure):

@@ -21,7 +21,8 @@ from db.models import calls
 from db.models.calls import BudgetExceeded, Prices
 from service.jobs.job import Postponed
 from service.llm.model import ChatModel, Completion, Message, ModelError, Usage, tokens_of
-from service.llm.output import Answer, read_answer, schema_of
+from service.llm.output import Answer, read_answer
+from service.llm.schemas import Numbers, schema_of
 from service.observability.metrics import MODEL_CALLS, MODEL_SECONDS, MODEL_TOKENS
 from service.resources import Resources
 from service.text.visible import visible_json
@@ -110,12 +111,15 @@ async def ask(
     purpose: str,
     prompt: str,
     data: Any,
+    numbers: Numbers | None = None,
     job_id: UUID | None = None,
     deadline: float | None = None,
+    failures: int = 0,
 ) -> A:
     """Ask the model about `data` (anything JSON can say) as the prompt file says, and read what it answers.
 
-    `deadline`: seconds, where somebody waits for the answer. Raises NeedsModel, BudgetSpent, ModelError, InvalidAnswer.
+    `numbers` of the things in it, which the answer may name. `deadline`: seconds, where somebody waits for the answer.
+    `failures`: how often the like was asked in vain. Raises NeedsModel, BudgetSpent, ModelError, InvalidAnswer.
     No transaction is open while it thinks.
     """
     if resources.model is None:
@@ -124,7 +128,7 @@ async def ask(
         {"role": "system", "content": resources.prompts.read("data.md") + "\n\n" + resources.prompts.read(prompt)},
         {"role": "user", "content": visible_json(json.dumps(data, ensure_ascii=False, default=str))},
     ]
-    schema = schema_of(answer)
+    schema = schema_of(answer, numbers)
     most = resources.settings.llm.max_tokens
     sent = sum(tokens_of(message["content"]) for message in messages) + tokens_of(json.dumps(schema))
     call = await reserve(
@@ -139,20 +143,16 @@ async def ask(
         seconds=resources.settings.llm.deadline if deadline is None else deadline,
         job_id=job_id,
     )
-    return await _complete(call, resources.model, messages, schema, answer, deadline)
+    return await _complete(call, resources.model, messages, answer, schema=schema, deadline=deadline, failures=failures)
 
 
-async def _complete(
-    call: Call, model: ChatModel, messages: list[Message], schema: dict[str, Any], answer: type[A], deadline: float | None
-) -> A:
+async def _complete(call: Call, model: ChatModel, messages: list[Message], answer: type[A], **how: Any) -> A:
     """Ask the model and read what it answers."""
     usage = Usage()
 
     async def work() -> tuple[Completion, A]:
         with traces.span("model", {"gen_ai.request.model": call.model, "loci.purpose": call.purpose}):
-            completion = await model.complete(
-                messages, schema=schema, title=call.purpose, deadline=deadline, usage=usage, **_less(call)
-            )
+            completion = await model.complete(messages, title=call.purpose, usage=usage, **how, **_less(call))
             usage.prompt_tokens, usage.completion_tokens = completion.prompt_tokens, completion.completion_tokens
             return completion, await asyncio.to_thread(read_answer, completion, answer)
 
@@ -192,7 +192,7 @@ async def reserve(
     return Call(resources, namespace, purpose, model, row["id"], prompt_tokens, granted, prices, time.monotonic())
 
 
-def _less(call: Call) -> dict[str, int]:
+def _less(call: Call) -> dict[str, Any]:
     """The limit of an answer, where the budget leaves less than the settings allow."""
     most = call.resources.settings.llm.max_tokens
     return {"max_tokens": call.completion_tokens} if call.completion_tokens < most else {}

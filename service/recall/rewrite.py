@@ -6,9 +6,7 @@ memory, and stands only in explanations.
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
-
-from pydantic import Field
+from typing import Annotated, Any
 
 from db.pool import Transaction
 from db.recall import search
@@ -17,6 +15,7 @@ from service.jobs.job import Postponed
 from service.llm.model import ModelError
 from service.llm.output import Answer
 from service.llm.prompts import BadPrompt
+from service.llm.schemas import at_most, text_of
 from service.models.calls import ask
 from service.recall.fusion import normalised, ranked
 from service.recall.question import ARMS, Question, Rewriting
@@ -36,13 +35,15 @@ LONGEST = 2000  # characters of a question that is rewritten
 class Parts(Answer):
     """The parts of a question."""
 
-    questions: list[str] = Field(description="Two to four short questions, each complete in itself")
+    questions: list[Annotated[str, text_of(LONGEST_PART)]] = at_most(
+        MOST, description="Two to four short questions, each complete in itself"
+    )
 
 
 class Passage(Answer):
     """An answer that is made up."""
 
-    passage: str = Field(description="One to three sentences")
+    passage: str = text_of(LONGEST_PASSAGE, description="One to three sentences")
 
 
 @dataclass(frozen=True)

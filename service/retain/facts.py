@@ -15,7 +15,7 @@ from service.embedding.provider import EmbeddingError
 from service.jobs.job import Postponed
 from service.llm.model import ModelError
 from service.resources import Resources
-from service.retain.judgements import Judgements, ended_by_model, facts_shown, weigh_judgements
+from service.retain.judgements import Judgements, ended_by_model, facts_shown, numbers_shown, weigh_judgements
 from service.retain.rules_or_model import (
     Choice,
     Read,
@@ -95,10 +95,11 @@ async def decide_facts(resources: Resources, read: Read, prepared: Prepared, cho
     open_ones = [row for row in basis if not row["is_settled"]]
     judged, skipped = [], {}
     for start in range(0, len(open_ones), AT_ONCE):
-        shown = facts_shown(open_ones[start : start + AT_ONCE], prepared.items)
+        page = open_ones[start : start + AT_ONCE]
+        asked = {"data": facts_shown(page, prepared.items), "numbers": numbers_shown(page)}
         try:
             answer = await ask_within(
-                resources, until, Judgements, namespace=namespace, purpose="retain", prompt="retain.md", data=shown
+                resources, until, Judgements, namespace=namespace, purpose="retain", prompt="retain.md", **asked
             )
         except (ModelError, Postponed) as error:
             skipped = {"model": refusal_of(error, choice)}

@@ -6,12 +6,13 @@ refuses is the rules' decision, or a memory of its own: in doubt nothing known i
 
 import re
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from db.pool import JsonObject
 from service.llm.output import Answer
+from service.llm.schemas import NOUGHT_IS_NONE, Numbers, at_most, each, shown, text_of
 from service.text.guards import kept_share, missing, same_subject
 from service.text.reading import Read
 from service.text.subject import statement
@@ -20,31 +21,34 @@ SAID = 0.5  # share of a fact's words that a memory must have to make the fact k
 LINKS = 8  # of one fact
 SHOWN = 2000  # characters of a known memory that the model sees
 _TYPE = re.compile(r"[^\w]+")
+Known = Annotated[int, shown("known")]
 
 
 class FactLink(Answer):
     """A link of a fact to something known beside it."""
 
-    target: int = Field(description="Number of the known one")
-    type: str = Field("related_to", description="Relation in snake_case")
+    target: Known = Field(description="Number of the known one")
+    type: str = text_of(64, default="related_to", description="Relation in snake_case")
     strength: float = Field(0.5, description="0 to 1")
 
 
 class Judgement(Answer):
     """What becomes of one fact."""
 
-    fact: int = Field(description="Number of the fact")
+    fact: Annotated[int, shown("facts")] = Field(description="Number of the fact")
     action: Literal["create", "update", "link", "nothing"]
-    target: int | None = Field(None, description="Number of the known one that it is about; null for create")
+    target: Annotated[Known | None, NOUGHT_IS_NONE] = Field(
+        None, description="Number of the known one that it is about; null for create"
+    )
     confidence: float = Field(0.5, description="0 to 1")
-    reason: str = ""
-    links: list[FactLink] = Field(default_factory=list)
+    reason: str = text_of(300, default="")
+    links: list[FactLink] = at_most(5, default_factory=list)
 
 
 class Judgements(Answer):
     """One decision for each fact."""
 
-    decisions: list[Judgement]
+    decisions: list[Judgement] = each("facts")
 
 
 Fault = tuple[str, str]  # the name of a guard, and why it stands against a decision
@@ -79,6 +83,11 @@ def facts_shown(basis: list[JsonObject], items: list[JsonObject]) -> JsonObject:
             for row in basis
         ]
     }
+
+
+def numbers_shown(basis: list[JsonObject]) -> Numbers:
+    """The numbers that a judgement may name."""
+    return {"facts": [row["ordinal"] + 1 for row in basis], "known": {one["number"] for row in basis for one in row["known"]}}
 
 
 def _shown(one: JsonObject) -> JsonObject:

@@ -6,12 +6,14 @@ out, and the rules decide about it. The database checks the rest again, row by r
 
 import re
 from dataclasses import asdict, dataclass, field
+from typing import Annotated
 
 from pydantic import Field
 
 from db.pool import JsonObject
 from service.dreams.passes import Refusal
 from service.llm.output import Answer
+from service.llm.schemas import each, shown, text_of
 from service.text.guards import invented, kept_share
 from service.text.reading import Read
 
@@ -19,30 +21,31 @@ TITLE, SUMMARY = 80, 1000  # characters
 SAID = 0.5  # share of a summary's words that the memories under the concept must have
 LINKS = 3  # a memory of the page
 _TYPE = re.compile(r"[^\w]+")
+Memory = Annotated[int, shown("memories")]
 
 
 class NewConcept(Answer):
     """A domain or concept that is to be made."""
 
     number: int = Field(description="One that is not in use")
-    title: str
-    layer: int = Field(description="0 domain, 1 concept")
+    title: str = text_of(TITLE)
+    layer: int = Field(description="0 domain, 1 concept", json_schema_extra={"enum": [0, 1]})
     under: int | None = Field(None, description="Number of a domain")
 
 
 class Place(Answer):
     """Where a memory belongs."""
 
-    memory: int
+    memory: Memory
     concept: int
 
 
 class Link(Answer):
     """A link between two memories."""
 
-    source: int
-    target: int
-    type: str = "related_to"
+    source: Memory
+    target: Memory
+    type: str = text_of(64, default="related_to")
     strength: float = Field(0.5, description="0 to 1")
 
 
@@ -50,16 +53,16 @@ class Summary(Answer):
     """What the memories under a concept say together."""
 
     concept: int
-    summary: str
+    summary: str = text_of(SUMMARY)
 
 
 class Reflection(Answer):
     """What is to be done."""
 
-    concepts: list[NewConcept] = Field(default_factory=list)
-    places: list[Place] = Field(default_factory=list)
-    links: list[Link] = Field(default_factory=list)
-    summaries: list[Summary] = Field(default_factory=list)
+    concepts: list[NewConcept] = each("memories", default_factory=list)
+    places: list[Place] = each("memories", default_factory=list)
+    links: list[Link] = each("memories", LINKS, default_factory=list)
+    summaries: list[Summary] = each("memories", default_factory=list)
 
 
 @dataclass

@@ -56,10 +56,13 @@ async def plan_reflection(resources: Resources, read: Read, choice: Choice, page
     if not seen["orphans"]:
         return Planned(page)
     until = patience_for_models(resources)
-    shown = orphans_shown(seen["orphans"], seen["concepts"])
+    asked = {
+        "data": orphans_shown(seen["orphans"], seen["concepts"]),
+        "numbers": {"memories": range(1, len(seen["orphans"]) + 1)},
+    }
     try:
         answer = await ask_within(
-            resources, until, Reflection, namespace=namespace, purpose="reflect", prompt="reflect.md", data=shown
+            resources, until, Reflection, namespace=namespace, purpose="reflect", prompt="reflect.md", **asked
         )
     except (ModelError, Postponed) as error:
         return Planned(page, skipped={"model": refusal_of(error, choice)})

@@ -6,7 +6,7 @@ was asked about: nothing of that is asked again, whatever it said, until one of 
 
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -17,6 +17,7 @@ from db.retain import PairToSettle
 from service.dreams.days import day_of
 from service.jobs.job import Job, Postponed
 from service.llm.output import Answer
+from service.llm.schemas import each, shown, text_of
 from service.models.calls import ask
 from service.resources import Resources
 from service.text.guards import same_subject
@@ -33,8 +34,8 @@ NO_MODEL = timedelta(hours=1)  # pause of a job that waits for a model to be con
 class Verdict(Answer):
     """Which of the two memories of a pair holds."""
 
-    pair: int
-    reason: str
+    pair: Annotated[int, shown("pairs")]
+    reason: str = text_of(200)
     verdict: Literal["replaces", "corrects", "both_true", "unsure"]
     confidence: float = Field(ge=0, le=1)
 
@@ -42,7 +43,7 @@ class Verdict(Answer):
 class Verdicts(Answer):
     """What the model says of all pairs."""
 
-    verdicts: list[Verdict] = Field(max_length=1000)
+    verdicts: list[Verdict] = each("pairs", max_length=1000)
 
 
 def is_wanted(settings: JsonObject) -> bool:
@@ -68,8 +69,17 @@ async def settle_pairs(resources: Resources, job: Job) -> None:
         pairs = await retain.pairs_to_settle(tx, limit=AT_ONCE)
     judged: list[JsonObject] = []
     if pairs:
-        data = {"pairs": [shown(pair, number) for number, pair in enumerate(pairs, 1)]}
-        answer = await ask(resources, Verdicts, namespace=job.namespace, purpose=KIND, prompt="settle.md", data=data, job_id=job.id)
+        answer = await ask(
+            resources,
+            Verdicts,
+            namespace=job.namespace,
+            purpose=KIND,
+            prompt="settle.md",
+            data={"pairs": [pair_shown(pair, number) for number, pair in enumerate(pairs, 1)]},
+            numbers={"pairs": range(1, len(pairs) + 1)},
+            job_id=job.id,
+            failures=job.failures,
+        )
 
         async def ask_texts(some: list[str]) -> list[text.TextMarks]:
             async with resources.transaction("settle", job.namespace, "admin") as tx:
@@ -79,7 +89,7 @@ async def settle_pairs(resources: Resources, job: Job) -> None:
     await _apply(resources, job, judged, further=len(pairs) == AT_ONCE)
 
 
-def shown(pair: PairToSettle, number: int) -> JsonObject:
+def pair_shown(pair: PairToSettle, number: int) -> JsonObject:
     """A pair as the model sees it."""
     sides: JsonObject = {"older": pair["older"], "newer": pair["newer"]}
     return {"pair": number, **{name: _side(side) for name, side in sides.items()}}

@@ -2,12 +2,15 @@
 
 import importlib
 import pkgutil
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 import service
-from service.llm.output import Answer, schema_of
+from service.llm.output import Answer
 from service.llm.prompts import NAMES, Prompts
+from service.llm.schemas import schema_of, without_limits
 from tests.strict_schema import schema_refusal
 
 
@@ -27,6 +30,29 @@ def asked() -> list[type[Answer]]:
 @pytest.mark.parametrize("answer", asked(), ids=lambda kind: kind.__name__)
 def test_a_strict_endpoint_takes_the_schema_of_every_answer(answer: type[Answer]) -> None:
     assert schema_refusal(schema_of(answer)) is None
+
+
+@pytest.mark.parametrize("answer", asked(), ids=lambda kind: kind.__name__)
+def test_one_that_refuses_limits_takes_the_schema_of_every_answer_without(answer: type[Answer]) -> None:
+    assert schema_refusal(without_limits(schema_of(answer)), limits=False) is None
+
+
+SHOWN = ("memories", "signals", "texts", "catalogue", "turns", "preferences", "edges", "entities", "pairs", "facts", "known")
+
+
+@pytest.mark.parametrize("answer", asked(), ids=lambda kind: kind.__name__)
+def test_every_answer_ends_no_list_and_no_text_is_endless(answer: type[Answer]) -> None:
+    assert not list(endless(schema_of(answer, dict.fromkeys(SHOWN, range(1, 3)))))
+
+
+def endless(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Lists and texts of a schema that nothing ends."""
+    if (node.get("type") == "array" and "maxItems" not in node) or (
+        node.get("type") == "string" and not {"maxLength", "enum"} & set(node)
+    ):
+        yield node
+    for part in [*node.get("properties", {}).values(), *node.get("anyOf", []), *([node["items"]] if "items" in node else [])]:
+        yield from endless(part)
 
 
 @pytest.mark.parametrize("name", NAMES)

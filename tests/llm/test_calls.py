@@ -133,7 +133,7 @@ async def test_an_answer_is_read_and_what_it_cost_is_written_down(make: Any, end
 async def test_the_prompt_comes_after_the_words_that_make_all_else_data(make: Any, endpoint: ModelServer) -> None:
     await make(endpoint=endpoint.url).ask(data={"texts": ["naïve"]})
     (request,) = endpoint.chats
-    assert request.prompt == f"{Prompts().read('data.md')}\n\nName them. {CANARY}"
+    assert request.prompt.startswith(f"{Prompts().read('data.md')}\n\nName them. {CANARY}\n\nThe JSON object has this form: ")
     assert request.data == {"texts": ["naïve"]}
     assert "na\\u" not in request.body["messages"][1]["content"]
     assert request.purpose == "retain"

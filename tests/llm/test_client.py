@@ -12,7 +12,8 @@ import pytest
 
 from service.llm.client import EndpointModel
 from service.llm.model import Completion, InvalidAnswer, Message, ModelError
-from service.llm.output import Answer, schema_of
+from service.llm.output import Answer
+from service.llm.schemas import at_most, schema_of, without_limits
 from service.settings import LLMSettings
 from tests.clocks import instead
 from tests.model_server import (
@@ -38,7 +39,7 @@ CLOSED = "http://127.0.0.1:9/v1"  # the discard port: nobody listens
 
 
 class Kept(Answer):
-    kept: list[int]
+    kept: list[int] = at_most(5)
     why: str
 
 
@@ -123,6 +124,47 @@ async def test_without_strict_schemas_the_words_say_what_is_asked_for(
     (request,) = endpoint.chats
     assert request.body.get("response_format") == sent
     assert json.dumps(schema_of(Kept)) in request.prompt
+
+
+async def test_the_words_say_the_form_of_the_answer_to_a_model_that_is_shown_no_schema(
+    endpoint: ModelServer, models: list[EndpointModel]
+) -> None:
+    await ask(model_of(endpoint.url, models))
+    assert (
+        endpoint.chats[0].prompt == 'Answer with JSON.\n\nThe JSON object has this form: {"kept": [number, up to 5], "why": text}'
+    )
+
+
+async def test_an_endpoint_that_refuses_limits_is_asked_without_them_from_then_on(
+    endpoint: ModelServer, models: list[EndpointModel]
+) -> None:
+    endpoint.takes_limits = False
+    model = model_of(endpoint.url, models)
+    for _ in range(2):
+        assert json.loads((await ask(model)).text) == SAID
+    sent = [request.body["response_format"]["json_schema"]["schema"] for request in endpoint.chats]
+    assert sent == [schema_of(Kept), without_limits(schema_of(Kept)), without_limits(schema_of(Kept))]
+
+
+async def test_an_endpoint_that_refuses_both_forms_is_asked_with_limits_again(
+    endpoint: ModelServer, models: list[EndpointModel]
+) -> None:
+    endpoint.script = [status(400, {"error": {"message": "json_schema is not supported"}})]
+    model = model_of(endpoint.url, models)
+    for _ in range(2):
+        with pytest.raises(ModelError, match="LOCI_LLM__FORMAT"):
+            await ask(model)
+    assert ['"maxItems":' in json.dumps(request.body) for request in endpoint.chats] == [True, False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("own", "failures", "sent"), [(0.0, 0, 0.0), (0.0, 2, 0.4), (0.7, 1, 0.9), (0.0, 9, 1.0), (1.5, 3, 1.5), (None, 3, None)]
+)
+async def test_after_an_answer_that_was_none_a_model_is_asked_warmer(
+    endpoint: ModelServer, models: list[EndpointModel], own: float | None, failures: int, sent: float | None
+) -> None:
+    await ask(model_of(endpoint.url, models, temperature=own), failures=failures)
+    assert endpoint.chats[0].body.get("temperature") == (None if sent is None else pytest.approx(sent))
 
 
 @pytest.mark.parametrize(
@@ -349,7 +391,7 @@ async def test_a_refusal_is_final_and_names_the_setting_to_look_at(
     with pytest.raises(ModelError) as raised:
         await ask(model_of(endpoint.url, models, attempts=3))
     assert raised.value.final
-    assert len(endpoint.chats) == 1
+    assert len(endpoint.chats) == (2 if setting == "LOCI_LLM__FORMAT" else 1)  # with limits in the schema, and without
     host = endpoint.url.removeprefix("http://").removesuffix("/v1")
     assert str(raised.value).startswith(f"{host} answered {code} (bad_thing); look at ")
     assert setting in str(raised.value)

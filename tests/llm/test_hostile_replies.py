@@ -16,7 +16,8 @@ from service.embedding.openai import OpenAIProvider
 from service.embedding.provider import EmbeddingError
 from service.llm.client import EndpointModel
 from service.llm.model import Completion, InvalidAnswer, ModelError
-from service.llm.output import LONGEST, Answer, read_answer, schema_of
+from service.llm.output import LONGEST, Answer, read_answer
+from service.llm.schemas import schema_of
 from service.rerank.endpoint import EndpointReranker
 from service.settings import EmbeddingSettings, LLMSettings, RerankSettings
 from tests.holding import held_by_a_busy_thread, watched

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from pydantic import Field, field_validator
 
 from service.llm.model import Completion, InvalidAnswer
-from service.llm.output import Answer, read_answer, schema_of
+from service.llm.output import Answer, read_answer
+from service.llm.schemas import NOUGHT_IS_NONE, each, gist_of, schema_of, shown, without_limits
 from tests.strict_schema import schema_refusal
 
 
@@ -85,13 +86,57 @@ def test_a_schema_of_pydantic_alone_would_be_refused() -> None:
     assert schema_refusal(Everything.model_json_schema()) is not None
 
 
-def test_every_field_is_required_and_limits_are_said_in_words() -> None:
+def test_every_field_is_required_limits_stay_and_formats_are_said_in_words() -> None:
     item = schema_of(Everything)["properties"]["items"]["items"]
     assert item["required"] == ["id", "name", "kind", "confidence", "at"]
     assert item["additionalProperties"] is False
-    assert item["properties"]["name"] == {"type": "string", "description": "What it is called (maxLength: 20, minLength: 1)"}
+    assert item["properties"]["name"] == {"type": "string", "description": "What it is called", "maxLength": 20, "minLength": 1}
+    assert item["properties"]["confidence"] == {"type": "number", "minimum": 0, "maximum": 1}
     assert item["properties"]["id"] == {"type": "string", "description": "format: uuid"}
     assert item["properties"]["kind"] == {"type": "string", "enum": ["person", "place"]}
+
+
+def test_an_endpoint_that_refuses_limits_is_told_them_in_words() -> None:
+    plain = without_limits(schema_of(Everything))
+    assert schema_refusal(schema_of(Everything), limits=False) is not None
+    assert schema_refusal(plain, limits=False) is None
+    name = plain["properties"]["items"]["items"]["properties"]["name"]
+    assert name == {"type": "string", "description": "What it is called (maxLength: 20, minLength: 1)"}
+
+
+class Chosen(Answer):
+    ids: list[Annotated[int, shown("memories")]]
+    existing: Annotated[Annotated[int, shown("known")] | None, NOUGHT_IS_NONE] = None
+    verdicts: list[Small] = each("memories", 2)
+
+
+def test_a_number_is_one_of_those_that_were_shown() -> None:
+    fields = schema_of(Chosen, {"memories": {3, 1, 2}, "known": [7]})["properties"]
+    assert fields["ids"] == {"type": "array", "items": {"type": "integer", "enum": [1, 2, 3]}, "maxItems": 3}
+    assert fields["existing"] == {"anyOf": [{"type": "integer", "enum": [7]}, {"type": "null"}]}
+    assert fields["verdicts"]["maxItems"] == 6
+
+
+def test_of_many_numbers_the_ends_are_stated() -> None:
+    items = schema_of(Chosen, {"memories": range(1, 1001), "known": ()})["properties"]["ids"]["items"]
+    assert items == {"type": "integer", "minimum": 1, "maximum": 1000}
+
+
+def test_where_nothing_was_shown_no_number_can_be_named() -> None:
+    fields = schema_of(Chosen, {"memories": (), "known": ()})["properties"]
+    assert fields["ids"]["maxItems"] == fields["verdicts"]["maxItems"] == 0
+    assert fields["existing"] == {"anyOf": [{"type": "null"}]}
+
+
+@pytest.mark.parametrize(("said", "meant"), [("0", None), ('"0"', None), ("null", None), ("7", 7)])
+def test_nought_names_nothing(said: str, meant: int | None) -> None:
+    assert read(f'{{"ids": [], "existing": {said}, "verdicts": []}}', Chosen).existing == meant
+
+
+def test_the_gist_of_a_schema_says_its_fields_and_how_many_there_may_be() -> None:
+    assert gist_of(schema_of(Chosen, {"memories": [1, 2], "known": [1]})) == (
+        '{"ids": [1…2, up to 2], "existing": 1 | null, "verdicts": [{"value": number, "words": [text, …]}, up to 4]}'
+    )
 
 
 class Tree(Answer):
