@@ -86,7 +86,7 @@ class NeedsModel(Conflict):
     detail: str = "this needs a language model, and none is configured"
     hint: str | None = "Set LOCI_LLM__ENDPOINT and LOCI_LLM__MODEL."
     slug, title = "needs-a-model", "A language model is needed"
-    final = True  # a job that needs one is not tried again
+    final = True  # a job that needs one waits until there is one
 
     def __str__(self) -> str:
         return f"{self.detail}: {self.hint}"

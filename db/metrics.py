@@ -53,6 +53,12 @@ class DatabaseMetrics:
     revision: Check
 
 
+async def refused_jobs(connection: AsyncConnection[dict[str, Any]]) -> list[str]:
+    """Why jobs wait for the operator, a sentence for each reason."""
+    rows = await (await connection.execute("select reason, jobs from loci_api.refused_jobs()")).fetchall()
+    return [f"{row['jobs']:,} wait until this is mended: {row['reason']}" for row in rows]
+
+
 async def job_metrics(connection: AsyncConnection[dict[str, Any]], *, alive: float) -> JobMetrics:
     """How jobs stand, as the operator sees it; a worker lives that has shown a sign of it in the last `alive` seconds."""
     rows = await (await connection.execute("select * from loci_api.job_metrics(%s)", [alive])).fetchall()

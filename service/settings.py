@@ -2,6 +2,7 @@
 
 import re
 from functools import cache
+from hashlib import sha256
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Literal
@@ -64,6 +65,11 @@ class LLMSettings(BaseModel):
     prompt_price: float = Field(default=0.0, ge=0, description="Price of a million tokens that are sent, in any unit of money")
     completion_price: float = Field(default=0.0, ge=0, description="Price of a million tokens of answers, in the same unit")
     prompts: Path | None = Field(default=None, description="Folder whose files replace prompts of the same name")
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of these settings: another one, and what an endpoint has refused is worth another try."""
+        return sha256(self.model_dump_json().encode()).hexdigest()[:16]
 
     @field_validator("endpoint", "temperature", "prompts", mode="before")
     @classmethod

@@ -87,15 +87,17 @@ class Jobs:
 
 
 @contextmanager
-def running(database: Database, handlers: dict[str, Handler], **settings: Any) -> Iterator[None]:
-    """Run jobs in a thread of this process until the block ends."""
+def running(
+    database: Database, handlers: dict[str, Handler], *, llm: dict[str, Any] | None = None, **settings: Any
+) -> Iterator[None]:
+    """Run jobs in a thread of this process until the block ends. `settings` of jobs; `llm`: those of the model."""
     loop = asyncio.new_event_loop()
     task: list[asyncio.Task[None]] = []
     started = threading.Event()
 
     async def work() -> None:
         async with make_pool(database.app_url, size=6) as pool:
-            asked = Settings(_env_file=None, jobs={**QUICK, **settings})
+            asked = Settings(_env_file=None, jobs={**QUICK, **settings}, llm=llm or {})
             task.append(asyncio.create_task(Runner(database.app_url, Resources(asked, pool), handlers).run()))
             started.set()
             await asyncio.wait(task)

@@ -132,17 +132,26 @@ async def finish_job(tx: Transaction, *, id: UUID, result: Any = None, state: st
 
 
 async def record_job_failure(
-    tx: Transaction, *, queue_id: int, attempt: int, error: str, postponed: bool = False
+    tx: Transaction, *, queue_id: int, attempt: int, error: str, postponed: bool = False, refused_with: str | None = None
 ) -> JobFailures | None:
-    """Note why a try failed or was put off; None if the job is gone, over, or another worker's."""
+    """Note why a try failed or was put off; None if the job is gone, over, or another worker's.
+
+    `refused_with`: the hash of the settings, where the operator has to mend something.
+    """
     return await tx.first(
         JobFailures,
-        "select * from loci_api.record_job_failure(%(queue_id)s, %(attempt)s, %(error)s, %(postponed)s)",
+        "select * from loci_api.record_job_failure(%(queue_id)s, %(attempt)s, %(error)s, %(postponed)s, %(refused_with)s)",
         queue_id=queue_id,
         attempt=attempt,
         error=error,
         postponed=postponed,
+        refused_with=refused_with,
     )
+
+
+async def resume_jobs(tx: Transaction, *, settings: str) -> int:
+    """Let jobs go on that were refused under other settings; how many. The operator's."""
+    return await tx.value(int, "select loci_api.resume_jobs(%(settings)s) as jobs", settings=settings)
 
 
 async def take_over_jobs(

@@ -9,7 +9,7 @@ import psycopg
 
 from db import health
 from db.health import Check
-from db.metrics import job_metrics
+from db.metrics import job_metrics, refused_jobs
 from db.pool import Connection
 from loci.models.server import Readiness
 from service.cli.owner_socket import find_service, folder_of, port_of, short_path
@@ -217,11 +217,11 @@ async def check_jobs(connection: Connection, settings: JobSettings) -> Check:
     async with connection.transaction():
         await connection.execute("select from loci_api.begin_request(null, null, null)")
         found = await job_metrics(connection, alive=settings.lost_after)
+        wrong = await refused_jobs(connection)
     waiting, running, dead = (sum(getattr(k, state) for k in found.kinds) for state in ("waiting", "running", "dead"))
     oldest = min((kind.oldest for kind in found.kinds if kind.oldest), default=None)
     age = (datetime.now(UTC) - oldest).total_seconds() if oldest else 0.0
     said = [f"{found.workers} workers, {waiting:,} wait, {running:,} run"]
-    wrong = []
     if dead:
         wrong.append(f"{dead:,} were given up: `loci job list --state dead` says why, `loci job retry ID` tries one again")
     if found.lost:

@@ -5,23 +5,23 @@ may be, is decided in SQL (judge_fact_pairs); each decision is a row that can be
 """
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Annotated, Any
 
 from pydantic import Field
 
 from db import dreams
 from db.dreams import FactPair
+from db.errors import NeedsModel
 from db.jobs import jobs
 from db.pool import Transaction
 from service.dreams.days import day_of
 from service.dreams.passes import Applied, Pass, Plan, Refusal, Seen, ids, run_pass
-from service.jobs.job import Job, Postponed
+from service.jobs.job import Job
 from service.llm.output import Answer
 from service.llm.schemas import each, shown
 from service.resources import Resources
 
-NO_MODEL = timedelta(hours=1)  # pause of a job that waits for a model to be configured
 EVIDENCE = 10  # words kept of a reason
 WHY = {
     "unknown": "no pair of this number was shown",
@@ -145,7 +145,7 @@ async def judge_contradictions(resources: Resources, job: Job) -> None:
     done = None
     if job.settings["supersession_model"] != "off":
         if resources.model is None:
-            raise Postponed("this needs a language model, and none is configured", datetime.now(UTC) + NO_MODEL)
+            raise NeedsModel
         done = await run_pass(resources, job, CONTRADICTIONS, dry_run=job.arguments.get("dry_run", False))
     async with job.holding(resources, "contradictions") as tx:
         await jobs.finish_job(tx, id=job.id, result={"contradictions": done.outcome if done else "off"})

@@ -56,10 +56,9 @@ async def run_dream(resources: Resources, job: Job) -> None:
                 log.exception("job %s: the pass %s failed", job.id, name)
             failed[name] = error
     if failed:
-        raised = PassesFailed(failed)
-        if raised.final or job.failures + 1 >= resources.settings.jobs.attempts:
-            await _give_up(resources, job, raised)
-        raise raised
+        if job.failures + 1 >= resources.settings.jobs.attempts:
+            failed = await _give_up(resources, job, failed)
+        raise PassesFailed(failed)
     async with job.holding(resources, "dream") as tx:
         await _read_on(tx, job)
         await jobs.finish_job(tx, id=job.id, result=_told(await dreams.list_passes(tx, job_id=job.id)))
@@ -96,10 +95,13 @@ async def _read_on(tx: Transaction, job: Job) -> None:
         await jobs.enqueue_job(tx, kind="dream", arguments=arguments, key="log", turn="dream")
 
 
-async def _give_up(resources: Resources, job: Job, raised: PassesFailed) -> None:
-    """Report the passes that failed for good."""
-    for name, error in raised.failed.items():
-        await record_report(resources, job, name, Report(outcome="failed", error=described_error(error)))
+async def _give_up(resources: Resources, job: Job, failed: dict[str, Exception]) -> dict[str, Exception]:
+    """Report the passes that failed for good; those for which the job is over. One that waits for the operator is not given up."""
+    waiting = {name: error for name, error in failed.items() if getattr(error, "final", False)}
+    for name, error in failed.items():
+        if name not in waiting:
+            await record_report(resources, job, name, Report(outcome="failed", error=described_error(error)))
+    return waiting or failed
 
 
 def _told(reports: list[dreams.PassRow]) -> dict[str, Any]:

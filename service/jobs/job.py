@@ -3,13 +3,15 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 from db.jobs import jobs
 from db.pool import Transaction
 from service.resources import Resources
+
+MENDED_AFTER = timedelta(minutes=10)  # the operator may mend the endpoint, of which no setting tells
 
 
 @dataclass(frozen=True)
@@ -42,3 +44,10 @@ class Postponed(Exception):
     def __init__(self, reason: str, at: datetime | None = None) -> None:
         super().__init__(reason)
         self.at = at
+
+
+class Refused(Postponed):
+    """The job cannot be done before the operator has mended something. It goes on when the settings are others, or in a while."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason, datetime.now(UTC) + MENDED_AFTER)

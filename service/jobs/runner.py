@@ -26,8 +26,9 @@ from db.jobs.jobs import JobFailures
 from db.jobs.queue import Outcome, OutcomeWriter, QueueError, Worker, make_queue
 from db.pool import OPERATOR, Origin, transaction
 from db.retries import Backoff
-from service.jobs.job import Job, Postponed
+from service.jobs.job import Job, Postponed, Refused
 from service.llm.model import ModelError
+from service.llm.prompts import BadPrompt
 from service.observability.logs import LogContext, described_error, log_context
 from service.observability.metrics import FAILURES, JOB_SECONDS, JOBS_ENDED
 from service.resources import Resources
@@ -129,6 +130,8 @@ class Runner:
         try:
             await queue.open_async()
             hear_cancellation()
+            async with self._transaction("resume_jobs") as tx:
+                await jobs.resume_jobs(tx, settings=self._resources.settings.llm.fingerprint)
             worker = Worker(
                 app=queue,
                 queues=["loci"],
@@ -212,6 +215,11 @@ class Runner:
             await self._postpone(trying, reason)
         except jobs.JobOver:
             raise
+        except (ModelError, NeedsModel, BadPrompt) as error:
+            if error.final:
+                await self._postpone(trying, Refused(str(error)))
+            else:
+                await self._fail(trying, error)
         except Exception as error:
             await self._fail(trying, error)
 
@@ -233,12 +241,13 @@ class Runner:
             row = await jobs.start_job(tx, queue_id=trying.queue_id, attempt=trying.attempt)
         return Job(**row) if row else None
 
-    async def _note(self, trying: Try, error: str, *, postponed: bool) -> JobFailures | None:
+    async def _note(self, trying: Try, error: str, *, postponed: bool, refused: bool = False) -> JobFailures | None:
         """How often it has failed and was put off; empty: it is over. While the database is away, Again."""
+        settings = self._resources.settings.llm.fingerprint if refused else None
         try:
             async with self._transaction("record_job_failure") as tx:
                 return await jobs.record_job_failure(
-                    tx, queue_id=trying.queue_id, attempt=trying.attempt, error=error, postponed=postponed
+                    tx, queue_id=trying.queue_id, attempt=trying.attempt, error=error, postponed=postponed, refused_with=settings
                 )
         except Away:
             raise self._later(1) from None
@@ -246,7 +255,7 @@ class Runner:
     async def _fail(self, trying: Try, error: Exception) -> None:
         """Note a failure and raise Again or GivenUp."""
         trying.outcome = "failed"
-        known = isinstance(error, (ModelError, NeedsModel, Unknown))
+        known = isinstance(error, (ModelError, Unknown))
         if not known:
             log.error("a job failed", exc_info=error)
         noted = await self._note(trying, str(error) if known else described_error(error), postponed=False)
@@ -266,7 +275,7 @@ class Runner:
     async def _postpone(self, trying: Try, reason: Postponed) -> None:
         """Note that it was put off and raise Again; if it was busy too often, the job is skipped."""
         trying.outcome = "postponed"
-        noted = await self._note(trying, str(reason), postponed=True)
+        noted = await self._note(trying, str(reason), postponed=True, refused=isinstance(reason, Refused))
         if not noted or trying.job is None:
             trying.outcome = "over"
         elif reason.at is not None:

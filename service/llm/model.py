@@ -33,8 +33,8 @@ class Usage:
 class ModelError(Exception):
     """The endpoint gave no answer. Messages hold nothing of what was sent or said.
 
-    `retry_after`: seconds that it asked to wait. `final`: trying again is of no use. `completion`: what it cost all the same, as
-    far as that is known.
+    `retry_after`: seconds that it asked to wait. `final`: trying again is of no use before the operator has mended something.
+    `completion`: what it cost all the same, as far as that is known.
     """
 
     def __init__(

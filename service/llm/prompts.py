@@ -25,7 +25,7 @@ LARGEST = 100_000  # bytes
 class BadPrompt(Exception):
     """A prompt of the operator's cannot be used; the message says which and why."""
 
-    final = True  # a job that needs it is not tried again
+    final = True  # a job that needs it waits until it is mended
 
 
 @dataclass(frozen=True)

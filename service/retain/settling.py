@@ -4,18 +4,18 @@ What it says is a proposal. Guards over words are here, guards over rows in SQL 
 was asked about: nothing of that is asked again, whatever it said, until one of the two memories has a new version.
 """
 
-from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Annotated, Literal
 
 from pydantic import Field
 
 from db import retain, text
+from db.errors import NeedsModel
 from db.jobs import jobs
 from db.pool import JsonObject, Transaction
 from db.retain import PairToSettle
 from service.dreams.days import day_of
-from service.jobs.job import Job, Postponed
+from service.jobs.job import Job
 from service.llm.output import Answer
 from service.llm.schemas import each, shown, text_of
 from service.models.calls import ask
@@ -28,7 +28,6 @@ from service.uuid7 import uuid7
 KIND = "settle"
 AT_ONCE = 20  # pairs that a model is asked about in one job
 SHOWN = 2000  # characters of a memory that the model sees
-NO_MODEL = timedelta(hours=1)  # pause of a job that waits for a model to be configured
 
 
 class Verdict(Answer):
@@ -64,7 +63,7 @@ async def settle_pairs(resources: Resources, job: Job) -> None:
             await jobs.finish_job(tx, id=job.id, result={"settling": "off"})
         return
     if resources.model is None:
-        raise Postponed("this needs a language model, and none is configured", datetime.now(UTC) + NO_MODEL)
+        raise NeedsModel
     async with resources.transaction("settle", job.namespace, "admin") as tx:
         pairs = await retain.pairs_to_settle(tx, limit=AT_ONCE)
     judged: list[JsonObject] = []

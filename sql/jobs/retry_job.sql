@@ -23,7 +23,7 @@ begin
         set scheduled_at = null, priority = greatest(q.priority, -extract(epoch from clock_timestamp()
                                                                  - timestamptz '2020-01-01 00:00+00')::integer)
         where q.id = v_place and q.status = 'todo' and q.scheduled_at is not null;
-        update loci_data.jobs j set due_at = null, failures = 0, postponed = 0
+        update loci_data.jobs j set due_at = null, failures = 0, postponed = 0, refused_with = null
         where j.namespace_id = v_ns and j.id = p_id;
         return;
     elsif v_job.state not in ('waiting', 'dead', 'cancelled', 'skipped') then
@@ -33,7 +33,7 @@ begin
     end if;
     update loci_data.jobs j
     set state = 'waiting', finished_at = null, result = null, due_at = null, failures = 0, postponed = 0, key = null,
-        queue_id = null
+        queue_id = null, refused_with = null
     where j.namespace_id = v_ns and j.id = p_id;
     perform loci_internal.queue_job(v_ns, p_id);
 end $$;

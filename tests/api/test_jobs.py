@@ -12,12 +12,14 @@ from uuid import uuid4
 import psycopg
 import pytest
 
+from db.errors import NeedsModel
 from db.jobs import jobs
 from db.jobs.queue import QueueError
 from db.pool import JsonObject, make_pool
 from service.jobs import runner
 from service.jobs.job import Job, Postponed
 from service.llm.model import ModelError
+from service.llm.prompts import BadPrompt
 from service.resources import Resources
 from service.settings import Settings
 from tests.databases import Database
@@ -73,23 +75,66 @@ def test_a_job_that_does_not_exist_is_not_found(api: Api) -> None:
         assert "does not exist" in problem(response, 404, "not-found")["detail"]
 
 
-def test_a_failure_is_tried_again_and_a_final_one_is_not(asked: Jobs) -> None:
+def test_a_failure_is_tried_again_and_a_job_that_nobody_knows_is_dead(asked: Jobs) -> None:
     async def shaky(work: Resources, job: Job) -> None:
-        if job.arguments.get("final"):
-            raise ModelError("no such model", final=True)
         if job.tries < 3:
             raise RuntimeError("not yet")
         async with job.holding(work, "effect") as tx:
             await jobs.finish_job(tx, id=job.id, result={"tries": job.tries})
 
-    shaken, final, unknown = asked.ask(), asked.ask(final=True), asked.ask("sing")
+    shaken, unknown = asked.ask(), asked.ask("sing")
     with running(asked.database, {"enrich": shaky}):
         eventually(lambda: not {"waiting", "running"} & set(asked.states()))
     found = asked.get(shaken)
     assert (found["state"], found["failures"], found["result"]) == ("succeeded", 2, {"tries": 3})
-    assert (asked.state(final), asked.get(final)["tries"], asked.get(final)["error"]) == ("dead", 1, "no such model")
     assert (asked.state(unknown), asked.get(unknown)["error"]) == ("dead", "no worker here does jobs of the kind sing")
     assert asked.queued() == 0
+
+
+FOR_THE_OPERATOR = {
+    "no such model": ModelError("no such model", final=True),
+    "no model at all": NeedsModel(),
+    "a prompt that cannot be read": BadPrompt("the prompt cannot be read"),
+}
+
+
+@pytest.mark.parametrize("why", FOR_THE_OPERATOR)
+def test_what_the_operator_must_mend_ends_no_job_and_it_goes_on_with_other_settings(asked: Jobs, why: str) -> None:
+    async def refused(work: Resources, job: Job) -> None:
+        if work.settings.llm.model != "mended":
+            raise FOR_THE_OPERATOR[why]
+        async with job.holding(work, "effect") as tx:
+            await jobs.finish_job(tx, id=job.id)
+
+    job = asked.ask()
+    with running(asked.database, {"enrich": refused}, attempts=1):
+        eventually(lambda: asked.get(job)["postponed"])
+    found = asked.get(job)
+    assert (found["state"], found["failures"], found["error"]) == ("waiting", 0, str(FOR_THE_OPERATOR[why]))
+    assert found["due_at"] > found["started_at"]
+    (reason,) = asked.admin.execute("select * from loci_api.refused_jobs()").fetchall()
+    assert reason == {"reason": str(FOR_THE_OPERATOR[why]), "jobs": 1}
+    with running(asked.database, {"enrich": refused}, llm={"model": "mended"}):
+        eventually(lambda: asked.state(job) == "succeeded")
+    assert asked.admin.execute("select * from loci_api.refused_jobs()").fetchall() == []
+
+
+def test_a_worker_with_the_same_settings_leaves_a_refused_job_waiting_and_a_retry_does_not(asked: Jobs) -> None:
+    seen = []
+
+    async def refused(work: Resources, job: Job) -> None:
+        seen.append(job.id)
+        raise ModelError("no such model", final=True)
+
+    job, other = asked.ask(), None
+    for _ in range(2):
+        with running(asked.database, {"enrich": refused, "sing": refused}):
+            other = asked.ask("sing")
+            eventually(lambda other=other: asked.get(other)["postponed"])
+    assert seen.count(job) == 1
+    asked.admin.execute("select loci_api.retry_job(%s, %s)", [asked.namespace, job])
+    with running(asked.database, {"enrich": refused}):
+        eventually(lambda: seen.count(job) == 2)
 
 
 def test_a_job_that_always_fails_is_dead_and_says_why_without_quoting_the_database(asked: Jobs) -> None:

@@ -120,13 +120,21 @@ def test_the_longest_wait_that_an_endpoint_asked_for_is_kept(sleeper: Sleeper, f
     assert (caught.value.retry_after, caught.value.final) == (9.0, False)
 
 
-def test_a_dream_is_given_up_at_once_only_if_no_failure_could_heal(sleeper: Sleeper, four: None) -> None:
+def test_a_dream_waits_for_the_operator_only_if_no_failure_could_heal_by_itself(sleeper: Sleeper, four: None) -> None:
     with pytest.raises(PassesFailed) as caught:
         sleeper.dream(asking({"memories": ModelError("no such model", final=True), "graph": ModelError("down")})[1])
     assert not caught.value.final
     with pytest.raises(PassesFailed) as caught:
         sleeper.dream(asking({"memories": ModelError("no such model", final=True)})[1])
     assert caught.value.final
+
+
+def test_the_last_failure_of_one_pass_leaves_another_waiting_for_the_operator(sleeper: Sleeper, four: None) -> None:
+    failing = {"memories": ModelError("no such model", final=True), "graph": ModelError("down")}
+    with pytest.raises(PassesFailed, match="memories: ModelError: no such model$") as caught:
+        sleeper.dream(asking(failing)[1], attempts=1)
+    assert caught.value.final
+    assert ([row["outcome"] for row in sleeper.reports("graph")], sleeper.reports("memories")) == (["failed"], [])
 
 
 def test_the_last_failure_leaves_a_report_of_each_pass_that_failed(sleeper: Sleeper, four: None) -> None:
@@ -157,7 +165,7 @@ def test_an_error_of_the_database_in_a_report_quotes_no_row(sleeper: Sleeper, fo
     assert "password" not in str(sleeper.reports("graph")[0]["error"])
 
 
-def test_without_a_model_a_dream_is_given_up_and_the_log_stays(sleeper: Sleeper) -> None:
+def test_without_a_model_a_dream_waits_for_the_operator_and_the_log_stays(sleeper: Sleeper) -> None:
     sleeper.say("Hello")
     job = sleeper.job()
     with pytest.raises(NeedsModel) as caught:

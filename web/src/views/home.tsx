@@ -143,6 +143,7 @@ function Pending({ turn }: { turn: number }) {
     { n: found.data.waiting, name: ["job waits", "jobs wait"], to: href("changes", { part: "jobs", state: "waiting" }) },
     { n: found.data.dead, name: ["job was given up", "jobs were given up"], to: href("changes", { part: "jobs", state: "dead" }) },
   ].filter((each) => each.n.items.length > 0);
+  const reasons = [...new Set(found.data?.waiting.items.filter((job) => job.postponed > 0 && job.error).map((job) => job.error!))];
   const texts = (about?.pending_embeddings ?? 0) + (about?.pending_names ?? 0);
   return (
     <Section title="Pending work">
@@ -160,6 +161,11 @@ function Pending({ turn }: { turn: number }) {
               {count(n.items.length)}
               {n.next_cursor && "+"} {name[n.items.length === 1 && !n.next_cursor ? 0 : 1]}
             </a>
+          </li>
+        ))}
+        {reasons.slice(0, SHOWN).map((reason) => (
+          <li key={reason} class="quiet">
+            Put off: <Text of={reason} cut={300} />
           </li>
         ))}
       </ul>
