@@ -11,11 +11,12 @@ from db.pool import JsonObject, Transaction
 
 
 class LastPass(TypedDict):
-    """Whether a job has run a pass already and left turns in the log, and the corpus that the newest run left."""
+    """Whether a job has run a pass already and left something for another, and the corpora that runs left."""
 
     done: bool
     more: bool
-    corpus: str | None
+    shown: int
+    corpora: list[str]
 
 
 # The report of a pass. `pass` is a word of the language, so it is no class.
@@ -231,9 +232,12 @@ class TurnToRead(TypedDict):
 
 
 async def last_pass(tx: Transaction, *, name: str, job_id: UUID) -> LastPass:
-    """Whether the job has run this pass already and left turns, and the corpus that the newest run left less than its days ago."""
+    """Whether the job has run this pass already and left something, and the corpora that its recent runs left."""
     return await tx.row(
-        LastPass, "select done, more, corpus from loci_api.last_pass(%(namespace)s, %(name)s, %(job_id)s)", name=name, job_id=job_id
+        LastPass,
+        "select done, more, shown, corpora from loci_api.last_pass(%(namespace)s, %(name)s, %(job_id)s)",
+        name=name,
+        job_id=job_id,
     )
 
 

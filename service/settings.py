@@ -61,6 +61,9 @@ class LLMSettings(BaseModel):
         default="json_schema", description="How JSON is asked for; with the last two the schema stands in the prompt"
     )
     max_tokens: int = Field(default=16_000, ge=1, description="Tokens that an answer may have")
+    context: int | None = Field(
+        default=None, ge=256, description="Tokens that prompt and answer may have together; none: as many as the endpoint states"
+    )
     temperature: float | None = Field(default=0.0, ge=0, le=2, description="Sent with each call; none: the endpoint's own")
     prompt_price: float = Field(default=0.0, ge=0, description="Price of a million tokens that are sent, in any unit of money")
     completion_price: float = Field(default=0.0, ge=0, description="Price of a million tokens of answers, in the same unit")
@@ -71,7 +74,7 @@ class LLMSettings(BaseModel):
         """A hash of these settings: another one, and what an endpoint has refused is worth another try."""
         return sha256(self.model_dump_json().encode()).hexdigest()[:16]
 
-    @field_validator("endpoint", "temperature", "prompts", mode="before")
+    @field_validator("endpoint", "temperature", "prompts", "context", mode="before")
     @classmethod
     def _none(cls, value: object) -> object:
         return None if isinstance(value, str) and value.strip().lower() in {"", "none"} else value

@@ -157,6 +157,7 @@ class ModelServer(ThreadingHTTPServer):
         self.judgements: Script | None = None  # of reranking; None: by words in common
         self.dimensions = dimensions
         self.takes_limits = True  # in schemas
+        self.told: dict[str, Any] = {}  # what it says of itself, by path; a dictionary each
         self.requests: list[Request] = []
         self.refused: list[str] = []
         self.ending = threading.Event()
@@ -189,6 +190,8 @@ class ModelServer(ThreadingHTTPServer):
                     400, {"error": {"message": wrong[1], "type": "invalid_request_error", "param": wrong[0], "code": None}}
                 )
             reranking = request.path.endswith("/rerank")
+            if not chat and request.path in self.told:
+                return say(None, raw=json.dumps(self.told[request.path]).encode())
             script = self.script if chat else self.judgements if reranking else self.embeddings
             step = (script.pop(0) if len(script) > 1 else script[0]) if isinstance(script, list) else script
         if reranking and (unknown := sorted(set(request.body) - RERANK)):
@@ -245,6 +248,11 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(reply, body)
             return
         self.close_connection = True
+
+    def do_GET(self) -> None:
+        told = self.server.told.get(self.path)
+        with suppress(OSError):
+            self._whole(Reply(status=404 if told is None else 200), json.dumps(told or {}).encode(), "application/json")
 
     def _send(self, reply: Reply, body: dict[str, Any]) -> None:
         """Write a reply, as far as it goes."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from service.llm.model import Completion, Message, Usage
+from service.llm.sizes import Sizes
 
 Say = Callable[[dict[str, Any]], Any]
 
@@ -23,6 +24,7 @@ class ScriptedModel:
     script: Any
     name: str = "scripted"
     heard: list[list[Message]] = field(default_factory=list)
+    sizes: Sizes = field(default_factory=Sizes)
     turn: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     async def complete(
@@ -48,6 +50,10 @@ class ScriptedModel:
         """What the function says to the data."""
         with self.turn:
             return self.script(json.loads(data))
+
+    async def measure(self) -> Sizes:
+        """How long its prompts may be."""
+        return self.sizes
 
     async def close(self) -> None:
         """Nothing to close."""

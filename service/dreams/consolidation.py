@@ -28,10 +28,10 @@ from service.dreams.guards import (
     text_fault,
     unique_tags,
 )
-from service.dreams.passes import Applied, Pass, Plan, Refusal, Seen, hash_of
+from service.dreams.passes import Applied, Pass, Plan, Refusal, Room, Seen, hash_of
 from service.jobs.job import Job
 from service.llm.output import Answer
-from service.llm.schemas import each, shown, text_of
+from service.llm.schemas import Numbers, each, shown, text_of
 from service.text.guards import invented
 from service.text.reading import Read
 
@@ -111,10 +111,12 @@ class Draft:
         return {"id": str(memory["id"]), "seen": memory["updated_at"].isoformat()}
 
 
-async def look(tx: Transaction, job: Job) -> Seen:
+async def look(tx: Transaction, job: Job, room: Room) -> Seen:
     """Memories and signals, numbered; times and figures are the database's."""
-    del job
-    known = Known(dict(enumerate(await dreams.memories_to_consolidate(tx), 1)), dict(enumerate(await dreams.recent_signals(tx), 1)))
+    first = int(job.arguments.get("first", 0))  # memories before are those of other pages
+    found = [row for row in await dreams.memories_to_consolidate(tx) if len(row["content"]) <= room.characters]
+    page, signals = found[first : first + room.things], (await dreams.recent_signals(tx))[: room.things]
+    known = Known(dict(enumerate(page, 1)), dict(enumerate(signals, 1)))
     numbers = {memory["id"]: number for number, memory in known.memories.items()}
     data = {
         "memories": [_shown(number, memory) for number, memory in known.memories.items()],
@@ -124,7 +126,9 @@ async def look(tx: Transaction, job: Job) -> Seen:
     newest = known.signals[1]["id"] if known.signals else None  # that older ones are out of sight by now is no news
     corpus = hash_of([data["memories"], newest])
     count = len(known.memories) + len(known.signals)
-    return Seen(data, count, corpus, known, numbers={"memories": known.memories, "signals": known.signals})
+    named: Numbers = {"memories": known.memories, "signals": known.signals}
+    more = first + len(page) < len(found)
+    return Seen(data, count, corpus, known, more=more, shown=max(len(page), len(signals)), numbers=named)
 
 
 def _shown(number: int, memory: MemoryToConsolidate) -> JsonObject:
@@ -145,9 +149,9 @@ def _heard(number: int, signal: RecentSignal, numbers: dict[UUID, int]) -> JsonO
     return heard if about is None else {**heard, "about": about}
 
 
-async def corpus(tx: Transaction, job: Job) -> str | None:
+async def corpus(tx: Transaction, job: Job, room: Room) -> str | None:
     """The hash of what a look would see."""
-    return (await look(tx, job)).corpus
+    return (await look(tx, job, room)).corpus
 
 
 def check(seen: Seen, answer: Consolidation, job: Job) -> Plan:

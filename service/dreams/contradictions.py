@@ -16,7 +16,7 @@ from db.errors import NeedsModel
 from db.jobs import jobs
 from db.pool import Transaction
 from service.dreams.days import day_of
-from service.dreams.passes import Applied, Pass, Plan, Refusal, Seen, ids, run_pass
+from service.dreams.passes import Applied, Pass, Plan, Refusal, Room, Seen, ids, run_pass
 from service.jobs.job import Job
 from service.llm.output import Answer
 from service.llm.schemas import each, shown
@@ -64,14 +64,15 @@ def _times(since: datetime, until: datetime | None) -> dict[str, str]:
     return times if until is None else {**times, "until": day_of(until).isoformat()}
 
 
-async def look(tx: Transaction, job: Job) -> Seen:  # noqa: ARG001
+async def look(tx: Transaction, job: Job, room: Room) -> Seen:  # noqa: ARG001
     """The next pairs."""
-    rows = await dreams.pairs_to_judge(tx)
+    rows = (await dreams.pairs_to_judge(tx))[: room.things]  # the rest is another job's
     known = dict(enumerate(rows, 1))
     return Seen(
         data={"pairs": [pair_shown(row, number) for number, row in known.items()]},
         count=len(rows),
         known=known,
+        shown=len(rows),
         numbers={"pairs": known},
     )
 

@@ -87,12 +87,20 @@ async def _begin(resources: Resources, job: Job) -> None:
 
 
 async def _read_on(tx: Transaction, job: Job) -> None:
-    """Where the log held more turns than a pass was shown, another dream goes on behind this one, for such passes."""
-    readers = [name for name in wanted_passes(job) if name in READERS]
-    left = [name for name in readers if (await dreams.last_pass(tx, name=name, job_id=job.id))["more"]]
-    if left and not is_dry(job):
-        arguments = {**job.arguments, "passes": left}
+    """Where there was more than a pass was shown, another dream goes on behind this one, for such passes.
+
+    What has been read of the log is not in it any more; the other passes go on behind the things that they were shown.
+    """
+    runs = {name: await dreams.last_pass(tx, name=name, job_id=job.id) for name in wanted_passes(job)}
+    log = [name for name, run in runs.items() if run["more"] and name in READERS]
+    if log and not is_dry(job):
+        arguments = {**job.arguments, "passes": log}
         await jobs.enqueue_job(tx, kind="dream", arguments=arguments, key="log", turn="dream")
+    for name, run in runs.items():
+        if run["more"] and name not in READERS and not is_dry(job):
+            first = int(job.arguments.get("first", 0)) + run["shown"]
+            arguments = {**job.arguments, "passes": [name], "first": first}
+            await jobs.enqueue_job(tx, kind="dream", arguments=arguments, key=f"{name} {first}", turn="dream")
 
 
 async def _give_up(resources: Resources, job: Job, failed: dict[str, Exception]) -> dict[str, Exception]:

@@ -11,7 +11,7 @@ from db.jobs import jobs
 from db.pool import JsonObject, Transaction
 from service.dreams.days import day_of
 from service.dreams.guards import Path, Tags, category_fault, free_tags, named
-from service.dreams.passes import Applied, Pass, Plan, Refusal, Seen, ids, run_pass
+from service.dreams.passes import Applied, Pass, Plan, Refusal, Room, Seen, ids, run_pass
 from service.jobs.job import Job
 from service.llm.output import Answer
 from service.llm.schemas import at_most, text_of
@@ -57,10 +57,10 @@ async def enrich_memory(resources: Resources, job: Job) -> None:
         await jobs.finish_job(tx, id=job.id, result=report and {"enrichment": report.outcome})
 
 
-async def look(tx: Transaction, job: Job) -> Seen:
+async def look(tx: Transaction, job: Job, room: Room) -> Seen:
     """The memory, what its expressions of time mean, what is near it, and categories."""
     row = await dreams.memory_to_enrich(tx, id=UUID(job.arguments["memory_id"]))
-    if not row or len(row["content"]) > SHOWN:
+    if not row or len(row["content"]) > min(SHOWN, room.characters):
         return Seen({}, 0)
     written = day_of(row["valid_from"])
     dates = resolve(row["content"], written)
@@ -69,10 +69,11 @@ async def look(tx: Transaction, job: Job) -> Seen:
     data = {
         "memory": {**memory, "written": written.isoformat()},
         "dates": [asdict(one) for one in dates],
-        "near": row["near"],
-        "categories": row["categories"],
+        "near": row["near"][: room.things - 1],
+        "categories": row["categories"][: room.things - 1],
     }
-    return Seen(data, 1, known=(row, dates))
+    beside = max(len(data["near"]), len(data["categories"]))
+    return Seen(data, 1, known=(row, dates), shown=1 + beside)
 
 
 def check(seen: Seen, answer: Entries, job: Job) -> Plan:

@@ -17,7 +17,7 @@ from db.pool import Transaction
 from db.text import canonical_names
 from service.dreams.extraction_guards import Entity, Known, Text, Triple, plan_of
 from service.dreams.guards import OF_ROWS
-from service.dreams.passes import Applied, Pass, Plan, Refusal, Seen
+from service.dreams.passes import Applied, Pass, Plan, Refusal, Room, Seen
 from service.jobs.job import Job
 from service.llm.output import Answer
 from service.llm.schemas import NOUGHT_IS_NONE, at_most, each, shown, text_of
@@ -59,16 +59,16 @@ class Extraction(Answer):
     triples: list[ReadTriple] = each("texts", 5)
 
 
-async def look(tx: Transaction, job: Job) -> Seen:
+async def look(tx: Transaction, job: Job, room: Room) -> Seen:
     """The turns and episodes that the pass has not read, and the entities that a reader of them should know.
 
     Long texts are cut, the shorter the more there are. What is not shown is not there for the checks either.
     """
-    limit = int(job.settings["dream_limit"])
-    turns = await dreams.turns_to_read(tx, id=job.id, name="entities")
-    failed = turns[0]["failed_reads"] if turns else None
+    limit = min(int(job.settings["dream_limit"]), room.things)
+    waiting = await dreams.turns_to_read(tx, id=job.id, name="entities")
+    turns, failed = waiting[:limit], waiting[0]["failed_reads"] if waiting else None
     episodes = await dreams.episodes_to_read(tx, id=job.id, limit=max(limit - len(turns), 0), length=LONGEST, failed=failed)
-    length = min(LONGEST, max(SHORTEST, ALL // max(len(turns) + len(episodes), 1)))
+    length = min(LONGEST, room.characters, max(SHORTEST, ALL // max(len(turns) + len(episodes), 1)))
     texts = [
         *(
             Text(content=turn["content"][:length], at=turn["said_at"], session_id=turn["session_id"], role=turn["role"])
@@ -100,7 +100,8 @@ async def look(tx: Transaction, job: Job) -> Seen:
         known=known,
         turns=[turn["id"] for turn in turns],
         episodes=[row["id"] for row in episodes],
-        more=any(turn["more"] for turn in turns),
+        more=any(turn["more"] for turn in turns) or len(texts) == room.things,
+        shown=len(texts),
         numbers={"texts": known.texts, "catalogue": known.catalogue},
     )
 

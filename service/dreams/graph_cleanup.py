@@ -13,7 +13,7 @@ from db.dreams import StaleEntity, WeakEdge
 from db.pool import Transaction
 from service.dreams.days import day_of
 from service.dreams.guards import OF_ROWS
-from service.dreams.passes import Applied, Pass, Plan, Refusal, Seen
+from service.dreams.passes import Applied, Pass, Plan, Refusal, Room, Seen
 from service.jobs.job import Job
 from service.llm.output import Answer
 from service.llm.schemas import each, shown
@@ -40,11 +40,13 @@ class Cleanup(Answer):
     delete_edges: list[DeleteEdge] = each("edges")
 
 
-async def _read(tx: Transaction, job: Job) -> tuple[list[StaleEntity], list[WeakEdge]]:
-    limit = int(job.settings["dream_limit"])
-    entities = await dreams.stale_entities(tx, limit=limit)
-    edges = await dreams.weak_edges(tx, entities=[row["id"] for row in entities], limit=limit)
-    return entities, edges
+async def _read(tx: Transaction, job: Job, room: Room) -> tuple[list[StaleEntity], list[WeakEdge], bool]:
+    """A page of entities, weak edges of theirs and others, and whether there are more entities."""
+    limit, first = int(job.settings["dream_limit"]), int(job.arguments.get("first", 0))
+    found = await dreams.stale_entities(tx, limit=limit)
+    entities = found[first : first + room.things]
+    edges = await dreams.weak_edges(tx, entities=[row["id"] for row in entities], limit=min(limit, room.things))
+    return entities, edges, first + len(entities) < len(found)
 
 
 def _hash(entities: list[StaleEntity], edges: list[WeakEdge]) -> str | None:
@@ -94,9 +96,9 @@ def _date(moment: datetime | None) -> str | None:
     return day_of(moment).isoformat() if moment else None
 
 
-async def look(tx: Transaction, job: Job) -> Seen:
+async def look(tx: Transaction, job: Job, room: Room) -> Seen:
     """Entities that nothing that counts rests on, weak edges, the edges beside these, and how many of them may go."""
-    entities, edges = await _read(tx, job)
+    entities, edges, more = await _read(tx, job, room)
     allowed = await dreams.removal_allowances(tx)
     numbered = dict(enumerate(entities, 1)), dict(enumerate(edges, 1))
     data = {
@@ -107,7 +109,9 @@ async def look(tx: Transaction, job: Job) -> Seen:
     }
     numbers = {"entities": numbered[0], "edges": [number for number, row in numbered[1].items() if row["removable"]]}
     removable = min(len(entities), allowed["entities"]) + min(sum(row["removable"] for row in edges), allowed["edges"])
-    return Seen(data, removable, _hash(entities, edges), known=numbered, numbers=numbers)
+    return Seen(
+        data, removable, _hash(entities, edges), known=numbered, numbers=numbers, more=more, shown=max(len(entities), len(edges))
+    )
 
 
 def check(seen: Seen, answer: Cleanup, job: Job) -> Plan:
@@ -144,9 +148,10 @@ async def apply(tx: Transaction, job: Job, plan: Plan) -> Applied:
     return applied
 
 
-async def corpus(tx: Transaction, job: Job) -> str | None:
+async def corpus(tx: Transaction, job: Job, room: Room) -> str | None:
     """The hash of what a look would see now."""
-    return _hash(*await _read(tx, job))
+    entities, edges, _ = await _read(tx, job, room)
+    return _hash(entities, edges)
 
 
 GRAPH = Pass(

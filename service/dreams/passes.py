@@ -14,16 +14,18 @@ from uuid import UUID
 from db import dreams, text
 from db.pool import Transaction
 from service.jobs.job import Job
-from service.llm.model import InvalidAnswer
+from service.llm.model import InvalidAnswer, TooLong
 from service.llm.output import Answer
 from service.llm.schemas import Numbers
-from service.models.calls import ask
+from service.models.calls import ask, part_that_fits
 from service.resources import Resources
 from service.text.reading import Read, Readings, with_readings
 from service.uuid7 import uuid7
 
 A = TypeVar("A", bound=Answer)
 Outcome = Literal["applied", "unchanged", "planned", "stopped", "failed"]
+SHORTEST = 200  # characters to which a text may be cut
+SIZES = 10  # pages that are tried until one fits
 MOST_REFUSED = 1000  # refusals that a report holds; how many more there were is the last of them
 
 
@@ -42,8 +44,8 @@ class Seen:
     """What the model is shown: `data` for its prompt, how many things that are, and the hash of it all (None: no gate).
 
     `known` is what the checks compare the answer with, and `read` how they read a text; neither is shown. `turns` and `episodes`
-    are those among it, which the pass has read once it has its report; `more`: the log holds other turns for it. `numbers`: those
-    that the answer may name.
+    are those among it, which the pass has read once it has its report; `more`: there is more for it that did not
+    fit. `shown`: how many things `Room` counts. `numbers`: those that the answer may name.
     """
 
     data: Any
@@ -54,7 +56,24 @@ class Seen:
     turns: list[int] = field(default_factory=list)
     episodes: list[UUID] = field(default_factory=list)
     more: bool = False
+    shown: int = 0
     numbers: Numbers = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Room:
+    """What a look may take: so many things, and so many characters of each."""
+
+    things: int = 1_000_000
+    characters: int = 20_000
+
+    def less(self, shown: int, part: float) -> "Room":
+        """Room for that part of what was shown. Raises TooLong where less is of no use."""
+        if shown > 1:
+            return Room(max(1, min(shown - 1, int(shown * part * 0.9))), self.characters)
+        if self.characters <= SHORTEST:
+            raise TooLong("one thing alone fits no context of the model: look at LOCI_LLM__CONTEXT")
+        return Room(1, max(SHORTEST, min(4000, self.characters) // 2))
 
 
 @dataclass
@@ -80,18 +99,18 @@ class Applied:
 class Pass(Generic[A]):
     """A pass.
 
-    `look(tx, job)` reads what the model is shown; `check(seen, answer, job)` is pure and decides what of the answer may be applied;
-    `apply(tx, job, plan)` applies it in one transaction, through SQL that checks again what rows say; `corpus(tx, job)` is the hash
-    of what a look would see now, None where the gate does not apply.
+    `look(tx, job, room)` reads what the model is shown; `check(seen, answer, job)` is pure and decides what of the answer may be
+    applied; `apply(tx, job, plan)` applies it in one transaction, through SQL that checks again what rows say; `corpus(tx, job,
+    room)` is the hash of what a look would see now, None where the gate does not apply.
     """
 
     name: str
     prompt: str
     answer: type[A]
-    look: Callable[[Transaction, Job], Awaitable[Seen]]
+    look: Callable[[Transaction, Job, Room], Awaitable[Seen]]
     check: Callable[[Seen, A, Job], Plan]
     apply: Callable[[Transaction, Job, Plan], Awaitable[Applied]]
-    corpus: Callable[[Transaction, Job], Awaitable[str | None]] | None = None
+    corpus: Callable[[Transaction, Job, Room], Awaitable[str | None]] | None = None
 
 
 @dataclass
@@ -109,24 +128,63 @@ class Report:
     corpus: str | None = None
     error: str | None = None
     more: bool = False
+    shown: int = 0
 
 
 async def run_pass(resources: Resources, job: Job, made: Pass[A], *, dry_run: bool = False) -> Report | None:
     """Run a pass for a job, once; None: the job had run it before. Raises what asking raises, and then nothing has changed."""
     report = Report()
-    async with resources.transaction(f"dream_{made.name}", job.namespace, "admin") as tx:
-        before = await dreams.last_pass(tx, name=made.name, job_id=job.id)
-        if before["done"]:
-            return None
-        seen = await made.look(tx, job)
-        seen = replace(seen, corpus=_stamp(resources, made, seen.corpus))
-    report.seen, report.more = seen.count, seen.more
-    if not seen.count or (seen.corpus is not None and seen.corpus == before["corpus"]):
-        report.corpus = seen.corpus
-        await record_report(resources, job, made.name, report, seen)
-        return report
+    if resources.model is not None:
+        await resources.model.measure()  # the endpoint is asked before a transaction is open
+    for last in (*[False] * SIZES, True):
+        async with resources.transaction(f"dream_{made.name}", job.namespace, "admin") as tx:
+            before = await dreams.last_pass(tx, name=made.name, job_id=job.id)
+            if before["done"]:
+                return None
+            seen, room = await _page(resources, tx, made, job)
+            seen = replace(seen, corpus=_stamp(resources, made, seen.corpus))
+        report.seen, report.more, report.shown = seen.count, seen.more, seen.shown
+        if not seen.count or (seen.corpus is not None and seen.corpus in before["corpora"]):
+            report.corpus = seen.corpus
+            await record_report(resources, job, made.name, report, seen)
+            return report
+        try:
+            answer = await _answer(resources, job, made, seen, dry_run=dry_run)
+            break
+        except TooLong:  # it is known better now how much fits
+            if last:
+                raise
+
+    async def ask_texts(some: list[str]) -> list[text.TextMarks]:
+        async with resources.transaction(f"dream_{made.name}", job.namespace, "admin") as tx:
+            return await text.text_marks(tx, texts=some)
+
+    plan = await with_readings(ask_texts, lambda read: made.check(replace(seen, read=read), answer, job))
+    report.proposed = plan.proposed
+    await _apply(resources, job, made, seen, plan, report, room=room, dry_run=dry_run)
+    return report
+
+
+async def _page(resources: Resources, tx: Transaction, made: Pass[A], job: Job) -> tuple[Seen, Room]:
+    """As much as the model can be shown at once; half as much after each failure of the job."""
+    room = Room()
+    seen = await made.look(tx, job, room)
+    if job.failures and seen.shown > 1 and not (seen.turns or seen.episodes):  # of these the database shows less
+        room = Room(max(1, seen.shown >> job.failures))
+        seen = await made.look(tx, job, room)
+    while seen.count:
+        part = await part_that_fits(resources, made.answer, prompt=made.prompt, data=seen.data, numbers=seen.numbers)
+        if part >= 1:
+            break
+        room = room.less(seen.shown, part)
+        seen = await made.look(tx, job, room)
+    return seen, room
+
+
+async def _answer(resources: Resources, job: Job, made: Pass[A], seen: Seen, *, dry_run: bool) -> A:
+    """What the model says. An answer that is none counts for the turns and episodes that it was about."""
     try:
-        answer = await ask(
+        return await ask(
             resources,
             made.answer,
             namespace=job.namespace,
@@ -143,17 +201,10 @@ async def run_pass(resources: Resources, job: Job, made: Pass[A], *, dry_run: bo
                 await dreams.record_failed_read(tx, turns=seen.turns, episodes=seen.episodes)
         raise
 
-    async def ask_texts(some: list[str]) -> list[text.TextMarks]:
-        async with resources.transaction(f"dream_{made.name}", job.namespace, "admin") as tx:
-            return await text.text_marks(tx, texts=some)
 
-    plan = await with_readings(ask_texts, lambda read: made.check(replace(seen, read=read), answer, job))
-    report.proposed = plan.proposed
-    await _apply(resources, job, made, seen, plan, report, dry_run=dry_run)
-    return report
-
-
-async def _apply(resources: Resources, job: Job, made: Pass[A], seen: Seen, plan: Plan, report: Report, *, dry_run: bool) -> None:
+async def _apply(
+    resources: Resources, job: Job, made: Pass[A], seen: Seen, plan: Plan, report: Report, *, room: Room, dry_run: bool
+) -> None:
     """Apply and report in one transaction; a dry run takes back what it applied, and keeps the report.
 
     What somebody wrote while the model thought was not seen: then no hash is left, and the next run asks again; as it does where
@@ -161,7 +212,7 @@ async def _apply(resources: Resources, job: Job, made: Pass[A], seen: Seen, plan
     """
     operation = str(uuid7())
     async with job.holding(resources, f"dream_{made.name}", operation_id=operation) as tx:
-        unseen = made.corpus is None or _stamp(resources, made, await made.corpus(tx, job)) != seen.corpus
+        unseen = made.corpus is None or _stamp(resources, made, await made.corpus(tx, job, room)) != seen.corpus
         async with tx.savepoint(undo=dry_run):
             applied = await made.apply(tx, job, plan)
         report.refused = [asdict(refusal) for refusal in shortened([*plan.refused, *applied.refused])]
@@ -170,8 +221,9 @@ async def _apply(resources: Resources, job: Job, made: Pass[A], seen: Seen, plan
         report.error = applied.stopped
         report.outcome = "stopped" if applied.stopped else "planned" if dry_run else "applied"
         report.operation_id = operation if report.outcome == "applied" and applied.changes else None
-        if made.corpus is not None and not unseen and not applied.unfinished and report.outcome == "applied":
-            report.corpus = _stamp(resources, made, await made.corpus(tx, job))
+        shifted = seen.more and report.applied  # what moves up into its page was not seen
+        if made.corpus is not None and not unseen and not applied.unfinished and not shifted and report.outcome == "applied":
+            report.corpus = _stamp(resources, made, await made.corpus(tx, job, room))
         await _record(tx, job, made.name, report, seen)
 
 

@@ -11,7 +11,7 @@ from db.dreams import TurnToRead
 from db.memories import MemoryRow
 from db.pool import Transaction
 from service.dreams.guards import INFERRED
-from service.dreams.passes import Applied, Pass, Plan, Refusal, Seen
+from service.dreams.passes import Applied, Pass, Plan, Refusal, Room, Seen
 from service.jobs.job import Job
 from service.llm.output import Answer
 from service.llm.schemas import NOUGHT_IS_NONE, each, shown
@@ -22,6 +22,7 @@ from service.text.sensitive import is_sensitive
 SPEAKER = "user"  # the role of turns that count
 USER_CHARACTERS, OTHER_CHARACTERS = 4000, 500  # of a turn that the model is shown; others are there to understand the user
 ALL_CHARACTERS = 400_000  # of all turns, about 100,000 tokens; where they are more, each has an equal share at most
+SHOWN_BESIDE = 10  # preferences beside as many as there are turns, where there is little room
 SESSIONS = 20  # names of sessions that a preference keeps
 SPEAKS_OF = ("User", "Users", "Nutzer", "Nutzerin", "Benutzer", "Benutzerin", "Agent", "Assistant", "Assistent")
 # Words that stand in any preference, and tell nothing of what is preferred.
@@ -71,9 +72,10 @@ class Support:
         return [str(turn["id"]) for turn in self.cited]
 
 
-async def look(tx: Transaction, job: Job) -> Seen:
+async def look(tx: Transaction, job: Job, room: Room) -> Seen:
     """The turns that the pass has not read, by session, and the preferences that were inferred before."""
-    read = await dreams.turns_to_read(tx, id=job.id, name="preferences")
+    waiting = await dreams.turns_to_read(tx, id=job.id, name="preferences")
+    read = waiting[: room.things]
     turns = dict(enumerate(read, 1))
     limit = int(job.settings["dream_limit"])
     found = await memories.list_memories(tx, filters={"category": INFERRED, "metadata": {"source": "inferred"}}, limit=limit)
@@ -82,11 +84,13 @@ async def look(tx: Transaction, job: Job) -> Seen:
     share = ALL_CHARACTERS // len(turns) if too_many else ALL_CHARACTERS
     sessions: dict[str, list[dict[str, Any]]] = {}
     for number, turn in turns.items():
-        shown = {"turn": number, "role": turn["role"], "said": turn["content"][: min(_characters(turn), share)]}
+        said = turn["content"][: min(_characters(turn), share, room.characters)]
+        shown = {"turn": number, "role": turn["role"], "said": said}
         sessions.setdefault(turn["session_id"], []).append(shown)
+    newest = list(known.preferences)[-(room.things + SHOWN_BESIDE) :]
     data = {
         "conversations": [{"turns": said} for said in sessions.values()],
-        "preferences": [{"preference": number, "content": row["content"]} for number, row in known.preferences.items()],
+        "preferences": [{"preference": number, "content": known.preferences[number]["content"]} for number in newest],
     }
     said_by_user = sum(turn["role"] == SPEAKER for turn in turns.values())
     return Seen(
@@ -94,8 +98,9 @@ async def look(tx: Transaction, job: Job) -> Seen:
         said_by_user and len(turns),
         known=known,
         turns=[turn["id"] for turn in read],
-        more=any(turn["more"] for turn in read),
-        numbers={"turns": known.turns, "preferences": known.preferences},
+        more=len(read) < len(waiting) or any(turn["more"] for turn in read),
+        shown=len(turns),
+        numbers={"turns": known.turns, "preferences": newest},
     )
 
 

@@ -10,9 +10,10 @@ from typing import Any
 import httpx
 
 from service.endpoints import RetryPolicy, TemporaryFailure, client_for
-from service.llm.model import Completion, InvalidAnswer, Message, ModelError, Usage, tokens_of
-from service.llm.replies import FormatRefused, Heard, NewerName, listen, refusal
+from service.llm.model import BYTES_OF_TOKEN, Completion, InvalidAnswer, Message, ModelError, TooLong, Usage
+from service.llm.replies import ContextExceeded, FormatRefused, Heard, NewerName, listen, refusal
 from service.llm.schemas import gist_of, without_limits
+from service.llm.sizes import Sizes, find_context
 from service.settings import LLMSettings
 
 CONNECT = 10.0  # seconds until somebody listens
@@ -68,7 +69,20 @@ class EndpointModel:
         self._client = client_for(settings.endpoint, settings.api_key, "LOCI_LLM__API_KEY", timeout=timeout, transport=transport)
         self._patience = RetryPolicy()
         self._limit_name = "max_tokens"
+        self._sizes = Sizes(settings.context)
+        self._asked_for_context = asyncio.Lock()
+        self._knows_context = settings.context is not None
         self._takes_limits = True  # in schemas, until it refuses them and takes the same without
+
+    async def measure(self) -> Sizes:
+        """How long prompts may be; the endpoint is asked once, where no setting says it."""
+        async with self._asked_for_context:
+            if not self._knows_context:
+                self._knows_context = True
+                found = await find_context(self._client, self._settings.endpoint or "", self._settings.model)
+                if found is not None:
+                    self._sizes.learn(found)
+        return self._sizes
 
     async def complete(
         self,
@@ -85,16 +99,18 @@ class EndpointModel:
         seconds = self._settings.deadline if deadline is None else deadline
         limit = min(max_tokens or self._settings.max_tokens, self._settings.max_tokens)
         body = self._body(messages, schema, title, failures)
-        reckoned = tokens_of(json.dumps([body["messages"], body.get("response_format")], ensure_ascii=False))
+        sent = "\n".join(message["content"] for message in body["messages"])
+        reckoned = self._sizes.tokens(len(sent.encode(errors="replace")), BYTES_OF_TOKEN)
         call = _Call(body, schema, limit, reckoned, time.monotonic(), Heard(limit))
         try:
             async with asyncio.timeout(seconds):
-                return await self._patience.ask(
+                made = await self._patience.ask(
                     lambda: self._try(call),
                     attempts=self._settings.attempts,
                     hurried=deadline is not None,
                     until=call.started + seconds,
                 )
+            return self._measured(made, sent, call)
         except TimeoutError:
             self._patience.failed()
             call.lose()
@@ -104,12 +120,27 @@ class EndpointModel:
         except TemporaryFailure as failure:
             spent = call.completion() if any(call.lost) else None
             raise ModelError(f"{self._host} {failure}", retry_after=failure.wait, completion=spent) from None
+        except ContextExceeded as refused:
+            self._sizes.learn(refused.context or round(0.7 * reckoned))
+            raise
         except InvalidAnswer as error:
             raise type(error)(str(error), call.completion()) from None
         except asyncio.CancelledError:
             if usage is not None:
                 call.note(usage)
             raise
+
+    def _measured(self, completion: Completion, sent: str, call: _Call) -> Completion:
+        """The answer, if it was given to all that was sent; tokens of broken tries are not counted in. Raises TooLong."""
+        if call.heard.counted is None:
+            return completion
+        tokens = call.heard.counted[0]
+        if self._sizes.is_cut(sent, tokens):
+            self._sizes.learn(tokens)
+            counted = f"{self._host} counted {tokens:,} tokens of about {call.prompt_tokens:,}"
+            raise TooLong(f"the endpoint cuts prompts: {counted} (LOCI_LLM__CONTEXT)", completion)
+        self._sizes.note(len(sent.encode(errors="replace")), tokens)
+        return completion
 
     def _body(self, messages: Sequence[Message], schema: dict[str, Any], title: str, failures: int) -> dict[str, Any]:
         """A request. The form of the answer is told in words too: most servers show the schema to no model."""
@@ -188,6 +219,8 @@ class EndpointModel:
         """An error that a reply stands for, with the name of the endpoint; the newer name of the limit is used from now on."""
         if isinstance(error, NewerName):
             self._limit_name = "max_completion_tokens"
+        if isinstance(error, ContextExceeded):
+            return ContextExceeded(f"{self._host} {error}", error.context)
         return error if isinstance(error, TemporaryFailure) else type(error)(f"{self._host} {error}", final=error.final)
 
     async def close(self) -> None:

@@ -4,6 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypedDict
 
+from service.llm.sizes import Sizes
+
+BYTES_OF_TOKEN = 3
+
 
 class Message(TypedDict):
     """One message of a chat."""
@@ -53,6 +57,13 @@ class InvalidAnswer(ModelError):
         super().__init__(message, completion=completion)
 
 
+class TooLong(ModelError):
+    """The prompt is longer than the endpoint takes; how long one may be is known better now."""
+
+    def __init__(self, message: str, completion: Completion | None = None) -> None:
+        super().__init__(message, completion=completion, final=True)
+
+
 class CutOff(InvalidAnswer):
     """The answer did not end by itself: less is to be asked for."""
 
@@ -81,6 +92,10 @@ class ChatModel(Protocol):
         """
         ...
 
+    async def measure(self) -> Sizes:
+        """How long its prompts may be."""
+        ...
+
     async def close(self) -> None:
         """Close the connections."""
         ...
@@ -88,4 +103,4 @@ class ChatModel(Protocol):
 
 def tokens_of(text: str) -> int:
     """About how many tokens a text has, rather too many: a token of English is about 4 bytes; of ids and other scripts, 2 or 3."""
-    return -(-len(text.encode(errors="replace")) // 3)
+    return -(-len(text.encode(errors="replace")) // BYTES_OF_TOKEN)

@@ -10,7 +10,8 @@ import httpx
 
 from service.endpoints import TemporaryFailure, TooMuch, hear, retry_after
 from service.json_parts import read_json
-from service.llm.model import Completion, CutOff, InvalidAnswer, ModelError, tokens_of
+from service.llm.model import Completion, CutOff, InvalidAnswer, ModelError, TooLong, tokens_of
+from service.llm.sizes import told_context
 
 LARGEST_COUNT = 10**9
 ERROR_BYTES = 65_536
@@ -20,10 +21,10 @@ SETTINGS = {  # what an endpoint names when it refuses a request, and the settin
     "response_format": "FORMAT",
     "schema": "FORMAT",
     "grammar": "FORMAT",
+    "context": "CONTEXT",
     "stream": "STREAM",
     "temperature": "TEMPERATURE",
     "max_tokens": "MAX_TOKENS",
-    "context": "MAX_TOKENS, or show the model less (the namespace's setting dream_limit)",
     "model": "MODEL",
 }
 
@@ -191,11 +192,21 @@ async def refusal(reply: httpx.Response) -> TemporaryFailure | ModelError:
         look = "LOCI_LLM__API_KEY"
     elif status in {400, 422}:
         look = "LOCI_LLM__" + next((setting for word, setting in SETTINGS.items() if word in text), "MODEL")
+        if look == "LOCI_LLM__CONTEXT":
+            return ContextExceeded(f"{message}; look at {look}", told_context(text))
         if look == "LOCI_LLM__FORMAT":
             return FormatRefused(f"{message}; look at {look}", final=True)
     else:
         look = "LOCI_LLM__ENDPOINT and LOCI_LLM__MODEL"
     return ModelError(f"{message}; look at {look}", final=True)
+
+
+class ContextExceeded(TooLong):
+    """The prompt does not fit. `context`: what the endpoint says that it takes."""
+
+    def __init__(self, message: str, context: int | None = None) -> None:
+        super().__init__(message)
+        self.context = context
 
 
 class FormatRefused(ModelError):

@@ -20,9 +20,10 @@ from db.errors import NeedsModel
 from db.models import calls
 from db.models.calls import BudgetExceeded, Prices
 from service.jobs.job import Postponed
-from service.llm.model import ChatModel, Completion, Message, ModelError, Usage, tokens_of
+from service.llm.model import BYTES_OF_TOKEN, ChatModel, Completion, Message, ModelError, TooLong, Usage, tokens_of
 from service.llm.output import Answer, read_answer
-from service.llm.schemas import Numbers, schema_of
+from service.llm.schemas import Numbers, gist_of, schema_of
+from service.llm.sizes import SPARE
 from service.observability.metrics import MODEL_CALLS, MODEL_SECONDS, MODEL_TOKENS
 from service.resources import Resources
 from service.text.visible import visible_json
@@ -32,6 +33,7 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 LEAST = 1000  # tokens of an answer without which a call is not worth its prompt; half of what is sent, where that is more
 GRACE = 30.0  # seconds beyond its deadline in which somebody says how a call has ended, unless its process was lost
+FORM = 50  # bytes before the form of the answer
 ENDING = 5.0  # seconds that a call which is cancelled may take to be written down
 
 
@@ -124,13 +126,17 @@ async def ask(
     """
     if resources.model is None:
         raise NeedsModel
-    messages: list[Message] = [
-        {"role": "system", "content": resources.prompts.read("data.md") + "\n\n" + resources.prompts.read(prompt)},
-        {"role": "user", "content": visible_json(json.dumps(data, ensure_ascii=False, default=str))},
-    ]
+    messages = messages_of(resources, prompt, data)
     schema = schema_of(answer, numbers)
+    sizes = await resources.model.measure()
+    sent = sizes.tokens(size_of(messages, schema), BYTES_OF_TOKEN)
     most = resources.settings.llm.max_tokens
-    sent = sum(tokens_of(message["content"]) for message in messages) + tokens_of(json.dumps(schema))
+    if sizes.context is not None:
+        if sizes.fits(size_of(messages, schema), most) < 1:
+            raise TooLong(
+                f"the prompt has about {sent:,} tokens; with its answer it fits no context of {sizes.context:,} (LOCI_LLM__CONTEXT)"
+            )
+        most = min(most, sizes.context - round(sent * SPARE))
     call = await reserve(
         resources,
         namespace=namespace,
@@ -144,6 +150,27 @@ async def ask(
         job_id=job_id,
     )
     return await _complete(call, resources.model, messages, answer, schema=schema, deadline=deadline, failures=failures)
+
+
+def messages_of(resources: Resources, prompt: str, data: Any) -> list[Message]:
+    """What a model is sent: the prompt, and the data."""
+    return [
+        {"role": "system", "content": resources.prompts.read("data.md") + "\n\n" + resources.prompts.read(prompt)},
+        {"role": "user", "content": visible_json(json.dumps(data, ensure_ascii=False, default=str))},
+    ]
+
+
+def size_of(messages: list[Message], schema: dict[str, Any]) -> int:
+    """The bytes of a prompt, with the form of its answer."""
+    return sum(len(message["content"].encode(errors="replace")) for message in messages) + len(gist_of(schema)) + FORM
+
+
+async def part_that_fits(resources: Resources, answer: type[Answer], *, prompt: str, data: Any, numbers: Numbers) -> float:
+    """What part of a prompt there is room for; 1 and more: all of it."""
+    if resources.model is None:
+        return 1.0
+    sizes = await resources.model.measure()
+    return sizes.fits(size_of(messages_of(resources, prompt, data), schema_of(answer, numbers)), resources.settings.llm.max_tokens)
 
 
 async def _complete(call: Call, model: ChatModel, messages: list[Message], answer: type[A], **how: Any) -> A:

@@ -4,6 +4,7 @@ import logging
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 from db import retain as facts
 from db.dreams import removable_memories
@@ -14,6 +15,7 @@ from service.embedding.active import active_model, find_active_model
 from service.embedding.provider import EmbeddingError
 from service.jobs.job import Postponed
 from service.llm.model import ModelError
+from service.models.calls import part_that_fits
 from service.resources import Resources
 from service.retain.judgements import Judgements, ended_by_model, facts_shown, numbers_shown, weigh_judgements
 from service.retain.rules_or_model import (
@@ -94,13 +96,11 @@ async def decide_facts(resources: Resources, read: Read, prepared: Prepared, cho
         return Decided(skipped={"model": reason})
     open_ones = [row for row in basis if not row["is_settled"]]
     judged, skipped = [], {}
-    for start in range(0, len(open_ones), AT_ONCE):
-        page = open_ones[start : start + AT_ONCE]
-        asked = {"data": facts_shown(page, prepared.items), "numbers": numbers_shown(page)}
+    while open_ones:
+        page, asked = await _page(resources, open_ones, prepared.items)
+        open_ones = open_ones[len(page) :]
         try:
-            answer = await ask_within(
-                resources, until, Judgements, namespace=namespace, purpose="retain", prompt="retain.md", **asked
-            )
+            answer = await ask_within(resources, until, Judgements, namespace=namespace, purpose="retain", **asked)
         except (ModelError, Postponed) as error:
             skipped = {"model": refusal_of(error, choice)}
             break
@@ -113,6 +113,16 @@ async def decide_facts(resources: Resources, read: Read, prepared: Prepared, cho
         said = ", ".join(f"{guard} {count}" for guard, count in sorted(refused.items()))
         log.warning("retain in %s: of %d decisions of the model, guards refused: %s", namespace, len(judged), said)
     return Decided(weighed, skipped)
+
+
+async def _page(resources: Resources, basis: list[JsonObject], items: list[JsonObject]) -> tuple[list[JsonObject], dict[str, Any]]:
+    """As many facts as fit one call, and how it is made."""
+    page = basis[:AT_ONCE]
+    while True:
+        asked: dict[str, Any] = {"prompt": "retain.md", "data": facts_shown(page, items), "numbers": numbers_shown(page)}
+        if len(page) == 1 or await part_that_fits(resources, Judgements, **asked) >= 1:
+            return page, asked
+        page = page[: len(page) // 2]
 
 
 async def _breaker(read: Read, ended: int, settings: JsonObject) -> str | None:

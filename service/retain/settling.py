@@ -5,7 +5,7 @@ was asked about: nothing of that is asked again, whatever it said, until one of 
 """
 
 from functools import partial
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -18,7 +18,7 @@ from service.dreams.days import day_of
 from service.jobs.job import Job
 from service.llm.output import Answer
 from service.llm.schemas import each, shown, text_of
-from service.models.calls import ask
+from service.models.calls import ask, part_that_fits
 from service.resources import Resources
 from service.text.guards import same_subject
 from service.text.reading import Read, with_readings
@@ -67,6 +67,11 @@ async def settle_pairs(resources: Resources, job: Job) -> None:
     async with resources.transaction("settle", job.namespace, "admin") as tx:
         pairs = await retain.pairs_to_settle(tx, limit=AT_ONCE)
     judged: list[JsonObject] = []
+    further = len(pairs) == AT_ONCE
+    if job.failures and len(pairs) > 1:
+        pairs, further = pairs[: max(1, len(pairs) >> job.failures)], True
+    while len(pairs) > 1 and await part_that_fits(resources, Verdicts, prompt="settle.md", **_asked(pairs)) < 1:
+        pairs, further = pairs[: len(pairs) // 2], True
     if pairs:
         answer = await ask(
             resources,
@@ -74,8 +79,7 @@ async def settle_pairs(resources: Resources, job: Job) -> None:
             namespace=job.namespace,
             purpose=KIND,
             prompt="settle.md",
-            data={"pairs": [pair_shown(pair, number) for number, pair in enumerate(pairs, 1)]},
-            numbers={"pairs": range(1, len(pairs) + 1)},
+            **_asked(pairs),
             job_id=job.id,
             failures=job.failures,
         )
@@ -85,7 +89,12 @@ async def settle_pairs(resources: Resources, job: Job) -> None:
                 return await text.text_marks(tx, texts=some)
 
         judged = await with_readings(ask_texts, partial(weigh_verdicts, pairs, answer))
-    await _apply(resources, job, judged, further=len(pairs) == AT_ONCE)
+    await _apply(resources, job, judged, further=further)
+
+
+def _asked(pairs: list[PairToSettle]) -> dict[str, Any]:
+    data = {"pairs": [pair_shown(pair, number) for number, pair in enumerate(pairs, 1)]}
+    return {"data": data, "numbers": {"pairs": range(1, len(pairs) + 1)}}
 
 
 def pair_shown(pair: PairToSettle, number: int) -> JsonObject:

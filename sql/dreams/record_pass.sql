@@ -16,11 +16,11 @@ begin
     delete from loci_data.pass_runs r where r.namespace_id = v_ns and r.job_id = p_job_id and r.pass = p_name
         and r.outcome = 'failed';
     insert into loci_data.pass_runs (namespace_id, id, job_id, pass, outcome, operation_id, started_at, seen, proposed,
-                                     applied, refused, changes, corpus, error, turns, more)
+                                     applied, refused, changes, corpus, error, turns, more, shown)
     select v_ns, v_id, p_job_id, p_name, r.outcome, r.operation_id, coalesce(r.started_at, clock_timestamp()),
            coalesce(r.seen, 0),
            coalesce(r.proposed, 0), coalesce(r.applied, 0), coalesce(r.refused, '[]'), coalesce(r.changes, '[]'),
-           r.corpus, r.error, p_turns, coalesce(r.more, false)
+           r.corpus, r.error, p_turns, coalesce(r.more, false), coalesce(r.shown, 0)
     from jsonb_populate_record(null::loci_data.pass_runs, p_report) r;
     if p_report ->> 'outcome' in ('applied', 'unchanged') and not exists (
         select from loci_data.jobs j where j.namespace_id = v_ns and j.id = p_job_id

@@ -12,8 +12,8 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
+from db.errors import NeedsModel
 from service.dreams.contradictions import CONTRADICTIONS, judge_contradictions
-from service.jobs.job import Postponed
 from service.llm.model import InvalidAnswer
 from tests.blocking import started
 from tests.catalogue import ROOT
@@ -409,9 +409,9 @@ def test_without_a_model_the_job_waits_until_there_is_one(stage: Stage) -> None:
     add_pair(stage)
     work = stage.work(None)
     object.__setattr__(work, "model", None)
-    with pytest.raises(Postponed) as later:
+    with pytest.raises(NeedsModel) as later:
         LOOP.run_until_complete(judge_contradictions(work, stage.job("contradictions")))
-    assert later.value.at is not None
+    assert later.value.final
 
 
 def test_a_fact_that_comes_back_or_moves_is_compared_again(stage: Stage) -> None:

@@ -12,10 +12,12 @@ from service.dreams import dream as dreaming
 from service.dreams.dream import PassesFailed, run_dream, wanted_passes
 from service.dreams.passes import Applied, Pass, Plan, Seen
 from service.jobs.job import Postponed
-from service.llm.model import InvalidAnswer, ModelError
+from service.llm.model import InvalidAnswer, ModelError, TooLong
+from service.llm.sizes import Sizes
 from tests.databases import Database
 from tests.dreams.dreaming import Sleeper, new_sleeper, preference, preferences
 from tests.factories import Row
+from tests.scripted import ScriptedModel
 
 NAMES = ("memories", "entities", "preferences", "graph")
 
@@ -131,7 +133,7 @@ def test_a_dream_waits_for_the_operator_only_if_no_failure_could_heal_by_itself(
 
 def test_the_last_failure_of_one_pass_leaves_another_waiting_for_the_operator(sleeper: Sleeper, four: None) -> None:
     failing = {"memories": ModelError("no such model", final=True), "graph": ModelError("down")}
-    with pytest.raises(PassesFailed, match="memories: ModelError: no such model$") as caught:
+    with pytest.raises(PassesFailed, match=r"memories: ModelError: no such model$") as caught:
         sleeper.dream(asking(failing)[1], attempts=1)
     assert caught.value.final
     assert ([row["outcome"] for row in sleeper.reports("graph")], sleeper.reports("memories")) == (["failed"], [])
@@ -271,6 +273,58 @@ def test_however_a_pass_fails_the_log_keeps_what_it_has_not_read(one_reader: Sle
     assert (one_reader.state(job.id)["finished_at"] is not None, one_reader.logged()) == (True, ["Use tabs!"])
     one_reader.dream(preferences(preference("User wants tabs", 1, strength="strong")), passes=["preferences"])
     assert ([row["content"] for row in one_reader.preferences()], one_reader.logged()) == (["User wants tabs"], [])
+
+
+@pytest.mark.parametrize("context", [2400, 4000])
+def test_a_log_that_does_not_fit_the_context_is_read_in_pages(one_reader: Sleeper, context: int) -> None:
+    one_reader.say(*(f"For report number {n}, use tabs and never spaces, please!" for n in range(60)))
+    pages = []
+
+    def script(data: Row) -> Row:
+        pages.append([turn["said"] for conversation in data["conversations"] for turn in conversation["turns"]])
+        return preferences()
+
+    model = ScriptedModel(script, sizes=Sizes(context))
+    job = one_reader.job(passes=["preferences"])
+    while job is not None:
+        one_reader.run(lambda work, job=job: run_dream(work, job), model)
+        one_reader.ended(job, "succeeded")
+        waiting = one_reader.world.rows(
+            "select id from loci_data.jobs where namespace_id = %(ns_id)s and kind = 'dream' and state = 'waiting'"
+        )
+        job = one_reader.begun(waiting[0]["id"]) if waiting else None
+    assert len(pages) > 1
+    assert [turn for page in pages for turn in page] == [
+        f"For report number {n}, use tabs and never spaces, please!" for n in range(60)
+    ]
+    assert one_reader.logged() == []
+    longest = max(sum(len(message["content"].encode()) for message in heard) for heard in model.heard)
+    assert longest / 2 + context // 4 <= context
+
+
+def test_a_context_that_holds_no_turn_keeps_the_log_and_waits_for_the_operator(one_reader: Sleeper) -> None:
+    one_reader.say("Use tabs!")
+    job = one_reader.job(passes=["preferences"])
+    model = ScriptedModel(preferences(), sizes=Sizes(500))
+    with pytest.raises(PassesFailed, match="fits no context of the model: look at LOCI_LLM__CONTEXT") as caught:
+        one_reader.run(lambda work: run_dream(work, job), model)
+    assert (caught.value.final, model.calls, one_reader.logged()) == (True, 0, ["Use tabs!"])
+
+
+def test_a_page_that_the_endpoint_refuses_is_asked_again_smaller(one_reader: Sleeper) -> None:
+    one_reader.say(*(f"For report number {n}, use tabs and never spaces, please!" for n in range(20)))
+    sizes, asked = Sizes(), []
+
+    def script(data: Row) -> Any:
+        asked.append(sum(len(conversation["turns"]) for conversation in data["conversations"]))
+        if asked[-1] > 5:
+            sizes.learn(round(0.9 * (sizes.context or 4000)))
+            return TooLong("the endpoint cuts prompts")
+        return preferences()
+
+    job = one_reader.job(passes=["preferences"])
+    one_reader.run(lambda work: run_dream(work, job), ScriptedModel(script, sizes=sizes))
+    assert (asked[0], asked[-1] <= 5, len(one_reader.logged())) == (20, True, 20 - asked[-1])
 
 
 def test_a_kill_between_the_answer_and_the_report_loses_no_turn(one_reader: Sleeper, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from service.llm.client import EndpointModel
-from service.llm.model import Completion, InvalidAnswer, Message, ModelError
+from service.llm.model import Completion, InvalidAnswer, Message, ModelError, TooLong
 from service.llm.output import Answer
 from service.llm.schemas import at_most, schema_of, without_limits
 from service.settings import LLMSettings
@@ -367,6 +367,67 @@ async def test_an_endpoint_that_wants_the_newer_name_of_a_limit_gets_it(endpoint
     assert ["max_tokens" in request.body for request in endpoint.chats] == [True, False, False]
 
 
+# Sizes
+
+REFUSALS = {
+    "llama.cpp": ("request (4031 tokens) exceeds the available context size (2048 tokens), try increasing it", 2048),
+    "vLLM": ("This model's maximum context length is 8192 tokens. However, you requested 9000 tokens", 8192),
+    "nobody's": ("the context is too small", None),
+}
+
+
+@pytest.mark.parametrize("who", REFUSALS)
+async def test_a_refusal_for_size_says_how_much_fits(endpoint: ModelServer, models: list[EndpointModel], who: str) -> None:
+    said, context = REFUSALS[who]
+    endpoint.script = [status(400, {"error": {"message": said, "type": "exceed_context_size_error"}})]
+    model = model_of(endpoint.url, models)
+    with pytest.raises(TooLong, match=r"LOCI_LLM__CONTEXT"):
+        await ask(model)
+    learned = (await model.measure()).context
+    assert learned == context if context else 0 < (learned or 0) < 100
+
+
+STATED = {
+    "a setting": ({}, {"context": 512}, 512),
+    "vLLM": ({"/v1/models": {"data": [{"id": "scripted", "max_model_len": 8192}, {"id": "other", "max_model_len": 1}]}}, {}, 8192),
+    "LM Studio": ({"/v1/models": {"data": [{"id": "scripted", "loaded_context_length": 6000}]}}, {}, 6000),
+    "llama.cpp": ({"/v1/models": {"data": [{"id": "a.gguf"}]}, "/props": {"default_generation_settings": {"n_ctx": 2048}}}, {}, 2048),
+    "Ollama, loaded": (
+        {"/api/show": {"model_info": {}}, "/api/ps": {"models": [{"name": "scripted", "context_length": 16384}]}}, {}, 16384
+    ),
+    "Ollama, chosen": ({"/api/show": {"model_info": {}, "parameters": "stop x\nnum_ctx                        8000"}}, {}, 8000),
+    "Ollama": ({"/api/show": {"model_info": {"llama.context_length": 131072}}}, {}, 4096),
+    "nobody": ({}, {}, None),
+    "nonsense": ({"/v1/models": {"data": "no"}, "/props": {"default_generation_settings": {"n_ctx": "many"}}}, {}, None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("who", STATED)
+async def test_the_context_is_as_it_is_set_or_stated(endpoint: ModelServer, models: list[EndpointModel], who: str) -> None:
+    told, options, context = STATED[who]
+    endpoint.told = told
+    assert (await model_of(endpoint.url, models, **options).measure()).context == context
+
+
+async def test_an_answer_to_a_prompt_that_was_cut_is_not_used(endpoint: ModelServer, models: list[EndpointModel]) -> None:
+    endpoint.script = [say(SAID, usage=(2048, 50))]
+    model = model_of(endpoint.url, models)
+    long: list[Message] = [{"role": "system", "content": "JSON"}, {"role": "user", "content": "the canary sang " * 2000}]
+    with pytest.raises(TooLong, match=r"the endpoint cuts prompts: .* counted 2,048 tokens") as raised:
+        await model.complete(long, schema=schema_of(Kept), title="memories")
+    assert raised.value.completion is not None
+    assert (raised.value.completion.prompt_tokens, (await model.measure()).context) == (2048, 2048)
+
+
+async def test_the_bytes_of_a_token_are_measured(endpoint: ModelServer, models: list[EndpointModel]) -> None:
+    endpoint.script = [say(SAID, usage=(25, 50))]
+    model = model_of(endpoint.url, models)
+    assert (await model.measure()).tokens(1000) == 500
+    await ask(model)
+    sent = "\n".join(message["content"] for message in endpoint.chats[0].body["messages"])
+    assert (await model.measure()).tokens(len(sent.encode())) == 25
+
+
 # Failures for good
 
 
@@ -379,7 +440,7 @@ async def test_an_endpoint_that_wants_the_newer_name_of_a_limit_gets_it(endpoint
         (400, "response_format is not supported", "LOCI_LLM__FORMAT"),
         (400, "'temperature' does not support 0", "LOCI_LLM__TEMPERATURE"),
         (422, "max_tokens is too large", "LOCI_LLM__MAX_TOKENS"),
-        (400, "the context length is 4096 tokens", "dream_limit"),
+        (400, "the context length is 4096 tokens", "LOCI_LLM__CONTEXT"),
         (400, "no such model", "LOCI_LLM__MODEL"),
         (302, "", "LOCI_LLM__ENDPOINT"),
     ],

@@ -1,0 +1,108 @@
+"""How long a prompt may be: the context of a model, as it is set, told by its endpoint or learned, and the bytes of a token."""
+
+import re
+from collections import deque
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+
+UNMEASURED = 2.0  # bytes of a token before any call was counted: of JSON with ids, rather too few
+KEPT = 20  # calls whose bytes and tokens are kept
+SURE = 3  # calls after which they are believed
+SPARE = 1.05  # by how much a prompt may turn out longer
+LEAST_WORDS = 1000  # of a prompt of which is asked whether it was cut
+WORD, CUT_WORDS, CUT = re.compile(r"\w+"), 0.8, 0.6  # a word has a token at least; shares of words and of tokens that were sent
+STATED = ("n_ctx", "loaded_context_length", "max_model_len", "context_length", "context_window", "max_context_length")
+OLLAMA = 4096  # its context where neither a setting nor a loaded model says another
+PATIENCE = 3.0  # seconds for each question about the context
+TOLD = re.compile(r"(?:context (?:length|size|window)|n_ctx)\D{0,40}?(\d{3,8})|(\d{3,8}) tokens?\)?.{0,20}context", re.IGNORECASE)
+
+
+@dataclass
+class Sizes:
+    """What is known of a model's prompts. `context`: tokens of prompt and answer together; None: nobody has said."""
+
+    context: int | None = None
+    counted: deque[tuple[int, int]] = field(default_factory=lambda: deque(maxlen=KEPT))
+
+    def note(self, size: int, tokens: int) -> None:
+        """Remember of how many bytes an endpoint has counted how many tokens."""
+        if size and tokens:
+            self.counted.append((size, tokens))
+
+    def tokens(self, size: int, unmeasured: float = UNMEASURED) -> int:
+        """About how many tokens so many bytes are."""
+        if not self.counted:
+            return round(size / unmeasured)
+        return -(-size * sum(tokens for _, tokens in self.counted) // sum(size for size, _ in self.counted))
+
+    def answer(self, most: int) -> int:
+        """The room that is left for an answer."""
+        return most if self.context is None else min(most, max(self.context // 4, 1))
+
+    def fits(self, size: int, most: int) -> float:
+        """What part of a prompt of so many bytes there is room for, beside an answer; 1 and more: all of it."""
+        if self.context is None:
+            return 1.0
+        return (self.context - self.answer(most)) / (SPARE * max(self.tokens(size), 1))
+
+    def learn(self, context: int) -> None:
+        """An endpoint has shown that it takes no more."""
+        self.context = max(min(context, self.context or context), 1)
+
+    def is_cut(self, text: str, tokens: int) -> bool:
+        """Whether fewer tokens were counted than a text has: the endpoint has cut it."""
+        words = len(WORD.findall(text))
+        if words < LEAST_WORDS:
+            return False
+        usual = self.tokens(len(text.encode(errors="replace"))) if len(self.counted) >= SURE else 0
+        return tokens < max(CUT_WORDS * words, CUT * usual)
+
+
+def told_context(text: str) -> int | None:
+    """The context that a refusal names."""
+    found = TOLD.search(text)
+    return int(found.group(1) or found.group(2)) if found else None
+
+
+async def find_context(client: httpx.AsyncClient, url: str, model: str) -> int | None:
+    """The context that an endpoint states: vLLM, LM Studio and others in /models, llama.cpp in /props, Ollama by its own API."""
+    base = url.rstrip("/")
+    root = base.removesuffix("/v1")
+    listed = await _said(client, "GET", f"{base}/models")
+    of_model = [row for row in _rows(listed, "data") if row.get("id") == model] or _rows(listed, "data")[:2]
+    if len(of_model) == 1 and (stated := _stated(of_model[0], of_model[0].get("meta"))):
+        return stated
+    props = await _said(client, "GET", f"{root}/props")
+    if stated := _stated(props.get("default_generation_settings"), props):
+        return stated
+    shown = await _said(client, "POST", f"{root}/api/show", {"model": model})
+    if "model_info" not in shown:
+        return None
+    loaded = [
+        row for row in _rows(await _said(client, "GET", f"{root}/api/ps"), "models") if model in (row.get("name"), row.get("model"))
+    ]
+    chosen = re.search(r"num_ctx\s+(\d+)", str(shown.get("parameters", "")))
+    return _stated(*loaded) or (int(chosen.group(1)) if chosen else OLLAMA)
+
+
+async def _said(client: httpx.AsyncClient, method: str, url: str, body: Any = None) -> dict[str, Any]:
+    """What an endpoint says; nothing where it does not know the question."""
+    with suppress(httpx.HTTPError, ValueError):
+        reply = await client.request(method, url, json=body, timeout=PATIENCE)
+        if reply.is_success and isinstance(said := reply.json(), dict):
+            return said
+    return {}
+
+
+def _rows(said: dict[str, Any], name: str) -> list[dict[str, Any]]:
+    rows = said.get(name)
+    return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+
+
+def _stated(*parts: Any) -> int | None:
+    """The first context that one of these states."""
+    said = (part.get(name) for part in parts if isinstance(part, dict) for name in STATED)
+    return next((value for value in said if isinstance(value, int) and value > 0), None)
