@@ -5,7 +5,7 @@ from functools import cache
 from hashlib import sha256
 from ipaddress import ip_network
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AliasChoices, BaseModel, Field, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
@@ -37,6 +37,9 @@ class EmbeddingSettings(BaseModel):
     )
 
 
+OWN_FIELDS = {"messages", "model", "response_format", "stream", "stream_options"}
+
+
 class LLMSettings(BaseModel):
     """Which language model the passes ask, over any OpenAI-compatible endpoint: `LOCI_LLM__ENDPOINT` and so on."""
 
@@ -55,6 +58,12 @@ class LLMSettings(BaseModel):
     recall_deadline: float = Field(
         default=5.0, gt=0, description="The same while a recall waits for its question to be rewritten (rewrite)"
     )
+    concurrency: int | None = Field(
+        default=None,
+        ge=1,
+        le=1000,
+        description="Calls at once in one process, requests first; none: one for an endpoint on this machine, else any number",
+    )
     attempts: int = Field(default=3, ge=1, le=10, description="Tries of one call; the job that makes it has its own")
     stream: bool = Field(default=True, description="Whether answers come as streams, so that slow ones are not given up")
     format: Literal["json_schema", "json_object", "none"] = Field(
@@ -65,16 +74,31 @@ class LLMSettings(BaseModel):
         default=None, ge=256, description="Tokens that prompt and answer may have together; none: as many as the endpoint states"
     )
     temperature: float | None = Field(default=0.0, ge=0, le=2, description="Sent with each call; none: the endpoint's own")
+    extra: dict[str, Any] = Field(
+        default_factory=dict, description="JSON that each request gets beside its own fields, such as reasoning_effort"
+    )
     prompt_price: float = Field(default=0.0, ge=0, description="Price of a million tokens that are sent, in any unit of money")
     completion_price: float = Field(default=0.0, ge=0, description="Price of a million tokens of answers, in the same unit")
     prompts: Path | None = Field(default=None, description="Folder whose files replace prompts of the same name")
+
+    @field_validator("extra", mode="before")
+    @classmethod
+    def _nothing(cls, value: object) -> object:
+        return {} if isinstance(value, str) and value.strip().lower() in {"", "none"} else value
+
+    @field_validator("extra")
+    @classmethod
+    def _beside(cls, value: dict[str, Any]) -> dict[str, Any]:
+        if own := sorted(OWN_FIELDS & set(value)):
+            raise ValueError(f"must not have {', '.join(own)}, which each request has of its own")
+        return value
 
     @property
     def fingerprint(self) -> str:
         """A hash of these settings: another one, and what an endpoint has refused is worth another try."""
         return sha256(self.model_dump_json().encode()).hexdigest()[:16]
 
-    @field_validator("endpoint", "temperature", "prompts", "context", mode="before")
+    @field_validator("endpoint", "temperature", "prompts", "context", "concurrency", mode="before")
     @classmethod
     def _none(cls, value: object) -> object:
         return None if isinstance(value, str) and value.strip().lower() in {"", "none"} else value
@@ -132,6 +156,14 @@ class JobSettings(BaseModel):
     lost_after: float = Field(
         default=30.0, gt=0, description="Seconds without a sign of life after which others take over; the same in all processes"
     )
+
+
+LEFT = 5.0  # seconds of a request's deadline in which it answers without its model, or half of a shorter one
+
+
+def within(model: float, request: float) -> float:
+    """How long a request waits for a model: the smaller deadline rules, so that the request itself still answers."""
+    return min(model, request - min(LEFT, request / 2))
 
 
 class DeadlineSettings(BaseModel):

@@ -22,7 +22,7 @@ from service.recall.question import ARMS, Question, Rewriting
 from service.recall.ranking import Ranking, rank
 from service.recall.timing import phase
 from service.resources import Resources
-from service.settings import EmbeddingSettings
+from service.settings import EmbeddingSettings, within
 
 Step = Callable[[Transaction], Awaitable[Any]]
 Read = Callable[[Step], Awaitable[Any]]  # runs a step in a transaction of the caller
@@ -90,7 +90,7 @@ async def _payer(tx: Transaction, question: Question) -> tuple[str, str | None]:
 
 async def _asked(resources: Resources, namespace: str, query: str, how: Rewriting) -> list[str]:
     about: dict[str, Any] = {"namespace": namespace, "purpose": "rewrite", "prompt": f"{how}.md", "data": {"question": query}}
-    about["deadline"] = resources.settings.llm.recall_deadline
+    about["deadline"] = within(resources.settings.llm.recall_deadline, resources.settings.deadlines.read)
     if how == "hypothetical":
         passage = (await ask(resources, Passage, **about)).passage
         return further_questions(query, [passage[:LONGEST_PASSAGE]], longest=LONGEST_PASSAGE)

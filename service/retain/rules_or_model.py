@@ -12,6 +12,7 @@ from service.llm.model import ModelError
 from service.llm.output import Answer
 from service.models.calls import ask
 from service.resources import Resources
+from service.settings import within
 
 Choice = Literal["auto", "rules", "model"]
 A = TypeVar("A", bound=Answer)
@@ -34,7 +35,7 @@ def reason_not_to_ask(resources: Resources, settings: dict[str, Any], choice: Ch
 
 def patience_for_models(resources: Resources) -> float:
     """The moment, monotonic, until which a request that begins now waits for models, all calls and tries together."""
-    return time.monotonic() + resources.settings.llm.request_deadline
+    return time.monotonic() + within(resources.settings.llm.request_deadline, resources.settings.deadlines.model)
 
 
 async def ask_within(resources: Resources, until: float, answer: type[A], **about: Any) -> A:

@@ -50,6 +50,17 @@ def wait_shortly(api: Api) -> None:
     state.resources = replace(state.resources, settings=state.settings.model_copy(update={"llm": llm}))
 
 
+def test_a_model_slower_than_the_deadline_of_a_read_costs_the_further_questions_alone(family: Api, endpoint: ModelServer) -> None:
+    state = family.service.app.state.loci
+    deadlines = state.settings.deadlines.model_copy(update={"read": 1.0})  # the recall itself has all its time
+    llm = state.settings.llm.model_copy(update={"recall_deadline": 300.0})
+    state.resources = replace(state.resources, settings=state.settings.model_copy(update={"llm": llm, "deadlines": deadlines}))
+    endpoint.script = [hang()]
+    answer = family.recall(QUESTION, arms=["lexical"], rewrite="decompose")
+    assert [row["content"] for row in answer["results"]] == ["Alice has a sister"]
+    assert "had not answered after 0.5 s" in answer["skipped"]["rewrite"]
+
+
 def calls(api: Api) -> list[Row]:
     return ok(api.get("/model-calls", purpose="rewrite"))["items"]
 
