@@ -3,7 +3,8 @@
 import asyncio
 import json
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -50,6 +51,11 @@ class ScriptedModel:
         """What the function says to the data."""
         with self.turn:
             return self.script(json.loads(data))
+
+    @asynccontextmanager
+    async def slot(self, deadline: float | None) -> AsyncIterator[float | None]:
+        """There is always one."""
+        yield deadline
 
     async def measure(self) -> Sizes:
         """How long its prompts may be."""

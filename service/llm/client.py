@@ -3,7 +3,8 @@
 import asyncio
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,9 +15,11 @@ from service.llm.model import BYTES_OF_TOKEN, Completion, InvalidAnswer, Message
 from service.llm.replies import ContextExceeded, FormatRefused, Heard, NewerName, listen, refusal
 from service.llm.schemas import gist_of, without_limits
 from service.llm.sizes import Sizes, find_context
+from service.llm.slots import Slots
 from service.settings import LLMSettings
 
 CONNECT = 10.0  # seconds until somebody listens
+LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 WARMER, WARMEST = 0.2, 1.0  # by how much a model is asked warmer after an answer that was none, up to where
 WAITING = {"rewrite": "LOCI_LLM__RECALL_DEADLINE"}  # by purpose: the setting for how long a request waits, where it has its own
 
@@ -69,10 +72,25 @@ class EndpointModel:
         self._client = client_for(settings.endpoint, settings.api_key, "LOCI_LLM__API_KEY", timeout=timeout, transport=transport)
         self._patience = RetryPolicy()
         self._limit_name = "max_tokens"
+        here = self._url.host in LOOPBACK
+        self._slots = Slots(settings.concurrency or (1 if here else None))
         self._sizes = Sizes(settings.context)
         self._asked_for_context = asyncio.Lock()
         self._knows_context = settings.context is not None
         self._takes_limits = True  # in schemas, until it refuses them and takes the same without
+
+    @asynccontextmanager
+    async def slot(self, deadline: float | None) -> AsyncIterator[float | None]:
+        """Hold a slot of the endpoint; gives what is left of the deadline of a request. Raises ModelError where none was free."""
+        began = time.monotonic()
+        async with AsyncExitStack() as stack:
+            try:
+                async with asyncio.timeout(deadline):
+                    await stack.enter_async_context(self._slots.taken(by_request=deadline is not None))
+            except TimeoutError:
+                said = f"{self._host} was busy with other calls for {round(deadline or 0, 1):g} s (LOCI_LLM__CONCURRENCY)"
+                raise ModelError(said) from None
+            yield None if deadline is None else max(deadline - (time.monotonic() - began), 0.001)
 
     async def measure(self) -> Sizes:
         """How long prompts may be; the endpoint is asked once, where no setting says it."""
@@ -159,7 +177,7 @@ class EndpointModel:
             body["temperature"] = max(temperature, min(temperature + WARMER * failures, WARMEST))
         if self._settings.stream:
             body |= {"stream": True, "stream_options": {"include_usage": True}}
-        return body
+        return body | self._settings.extra
 
     async def _try(self, call: _Call) -> Completion:
         """Ask once, and know as long as it lasts that it does."""

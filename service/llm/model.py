@@ -1,6 +1,7 @@
 """What a language model is here: messages in, text out, with what it cost."""
 
 from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypedDict
 
@@ -18,12 +19,13 @@ class Message(TypedDict):
 
 @dataclass(frozen=True)
 class Completion:
-    """An answer; tokens are None where the endpoint did not count them."""
+    """An answer; tokens are None where the endpoint did not count them. `heard`: about how many came, thoughts among them."""
 
     text: str
     prompt_tokens: int | None
     completion_tokens: int | None
     took_ms: int
+    heard: int | None = None
 
 
 @dataclass
@@ -90,6 +92,10 @@ class ChatModel(Protocol):
         `usage` is told what the call has used where it is cancelled. `failures`: how often it has been asked the like in vain;
         it is asked the warmer.
         """
+        ...
+
+    def slot(self, deadline: float | None) -> AbstractAsyncContextManager[float | None]:
+        """Hold one of the calls that may be made at once; gives what is left of a request's deadline. Raises ModelError."""
         ...
 
     async def measure(self) -> Sizes:

@@ -12,6 +12,7 @@ from service.json_parts import MOST_IN_A_PART
 from service.llm.model import Completion, InvalidAnswer
 
 LONGEST = 500_000  # characters of an answer
+THOUGHT = re.compile(r"</\w*think\w*>|<\|(?:message|end_of_thought)\|>")  # behind these a model has thought enough
 DEEPEST = 32  # levels of its JSON
 STARTS = 200  # braces in the prose around it that are tried
 SHOWN, TOLD = 3, 100  # errors that a refusal names, and beyond which it only says how many they are
@@ -68,8 +69,9 @@ def _objects(text: str) -> list[Any]:
     whole = _object_at(text, 0)
     if whole is not None and whole[1] == len(text):
         return [whole[0]]
-    if text.startswith("<think>") and "</think>" in text:
-        return _objects(text.partition("</think>")[2].strip())
+    thoughts = [found.end() for found in THOUGHT.finditer(text)]
+    if thoughts and (said := _objects(text[thoughts[-1] :].strip())):
+        return said
     found = []
     place = text.find("{")
     for _ in range(STARTS):

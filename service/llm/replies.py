@@ -14,6 +14,7 @@ from service.llm.model import Completion, CutOff, InvalidAnswer, ModelError, Too
 from service.llm.sizes import told_context
 
 LARGEST_COUNT = 10**9
+FULL = 0.9  # share of its limit below which an answer was not cut off by it
 ERROR_BYTES = 65_536
 PASSING = {408, 409, 425, 429}  # and those from 500 on
 CODE = re.compile(r"[\w.-]{1,64}")
@@ -40,6 +41,7 @@ class Heard:
     limit: int
     said: list[str] = field(default_factory=list)
     length: int = 0  # characters, with those of thoughts that are not kept
+    pieces: int = 0  # in which these came: of most endpoints a token each
     finish: str | None = None
     refused: bool = False
     counted: tuple[int, int] | None = None  # tokens of prompt and completion
@@ -75,9 +77,11 @@ class Heard:
         if isinstance(content, str):
             self.said.append(content)
             self.length += len(content)
+            self.pieces += bool(content)
         thoughts = part.get("reasoning_content") or part.get("reasoning")
         if isinstance(thoughts, str):
             self.length += len(thoughts)
+            self.pieces += bool(thoughts)
         self.refused = self.refused or bool(part.get("refusal"))
 
     def _count(self, usage: Any) -> None:
@@ -90,15 +94,23 @@ class Heard:
     def completion(self, took_ms: int) -> Completion:
         """The answer. Tokens that were not counted are None."""
         prompt, completion = self.counted or (None, None)
-        return Completion(self.text, prompt, completion, took_ms)
+        return Completion(self.text, prompt, completion, took_ms, self.reckoned)
+
+    @property
+    def reckoned(self) -> int:
+        """About how many tokens came."""
+        return max(self.pieces, tokens_of(self.text), self.length // 4)
 
     def spent(self, prompt_tokens: int) -> tuple[int, int]:
         """Tokens of prompt and completion, reckoned where they were not counted."""
-        return self.counted or (prompt_tokens, max(tokens_of(self.text), self.length // 4))
+        return self.counted or (prompt_tokens, self.reckoned)
 
     def check(self) -> None:
         """Raise InvalidAnswer for an answer that is none, or was cut off."""
         if self.finish == "length":
+            came = self.counted[1] if self.counted else self.reckoned
+            if came < FULL * self.limit:
+                raise CutOff(f"the answer was cut off after {came} tokens: the context of the model was full (LOCI_LLM__CONTEXT)")
             raise CutOff(f"the answer was cut off after {self.limit} tokens: raise LOCI_LLM__MAX_TOKENS, or the day's budget")
         if self.refused or self.finish == "content_filter":
             raise InvalidAnswer("the model refused to answer")

@@ -101,7 +101,7 @@ class Call:
             return (0, 0, False) if isinstance(error, ModelError) else (usage.prompt_tokens, usage.completion_tokens, True)
         prompt, said = completion.prompt_tokens, completion.completion_tokens
         if prompt is None or said is None:
-            return self.prompt_tokens, tokens_of(completion.text), True
+            return self.prompt_tokens, completion.heard or tokens_of(completion.text), True
         return prompt, said, False
 
 
@@ -137,19 +137,20 @@ async def ask(
                 f"the prompt has about {sent:,} tokens; with its answer it fits no context of {sizes.context:,} (LOCI_LLM__CONTEXT)"
             )
         most = min(most, sizes.context - round(sent * SPARE))
-    call = await reserve(
-        resources,
-        namespace=namespace,
-        purpose=purpose,
-        model=resources.model.name,
-        prompt_tokens=sent,
-        completion_tokens=most,
-        least=min(most, max(LEAST, sent // 2)),
-        prices=Prices(resources.settings.llm.prompt_price, resources.settings.llm.completion_price),
-        seconds=resources.settings.llm.deadline if deadline is None else deadline,
-        job_id=job_id,
-    )
-    return await _complete(call, resources.model, messages, answer, schema=schema, deadline=deadline, failures=failures)
+    async with resources.model.slot(deadline) as left:  # before the call is written down, which has an end
+        call = await reserve(
+            resources,
+            namespace=namespace,
+            purpose=purpose,
+            model=resources.model.name,
+            prompt_tokens=sent,
+            completion_tokens=most,
+            least=min(most, max(LEAST, sent // 2)),
+            prices=Prices(resources.settings.llm.prompt_price, resources.settings.llm.completion_price),
+            seconds=resources.settings.llm.deadline if left is None else left,
+            job_id=job_id,
+        )
+        return await _complete(call, resources.model, messages, answer, schema=schema, deadline=left, failures=failures)
 
 
 def messages_of(resources: Resources, prompt: str, data: Any) -> list[Message]:

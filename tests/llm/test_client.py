@@ -9,12 +9,13 @@ from email.utils import formatdate
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from service.llm.client import EndpointModel
-from service.llm.model import Completion, InvalidAnswer, Message, ModelError, TooLong
+from service.llm.model import Completion, CutOff, InvalidAnswer, Message, ModelError, TooLong
 from service.llm.output import Answer
 from service.llm.schemas import at_most, schema_of, without_limits
-from service.settings import LLMSettings
+from service.settings import LLMSettings, Settings
 from tests.clocks import instead
 from tests.model_server import (
     ModelServer,
@@ -198,7 +199,7 @@ async def test_talk_around_the_answer_comes_as_it_is(endpoint: ModelServer, mode
 @pytest.mark.parametrize(
     ("reply", "why"),
     [
-        (truncated(SAID), "cut off after 16000 tokens: raise LOCI_LLM__MAX_TOKENS"),
+        (truncated(SAID), r"cut off after 50 tokens: the context of the model was full \(LOCI_LLM__CONTEXT\)"),
         (say(""), "said nothing"),
         (say(None), "said nothing"),
         (say(None, finish="tool_calls"), "said nothing"),
@@ -217,6 +218,40 @@ async def test_an_answer_that_is_none_is_invalid_and_says_what_it_cost(
     assert raised.value.completion is not None
     assert (raised.value.completion.prompt_tokens, raised.value.completion.completion_tokens) == (100, 50)
     assert "canary" not in str(raised.value)
+
+
+async def test_an_answer_that_was_cut_off_by_its_own_limit_says_so(endpoint: ModelServer, models: list[EndpointModel]) -> None:
+    endpoint.script = [truncated(SAID)]
+    with pytest.raises(CutOff, match="cut off after 50 tokens: raise LOCI_LLM__MAX_TOKENS"):
+        await ask(model_of(endpoint.url, models, max_tokens=50))
+
+
+async def test_fields_of_the_operator_go_with_each_request(endpoint: ModelServer, models: list[EndpointModel]) -> None:
+    endpoint.script = [SAID]
+    await ask(model_of(endpoint.url, models, extra={"top_p": 0.5, "temperature": 1.0}))
+    assert (endpoint.chats[0].body["top_p"], endpoint.chats[0].body["temperature"]) == (0.5, 1.0)
+
+
+@pytest.mark.parametrize("field", ["messages", "model", "stream", "response_format"])
+def test_fields_of_ours_are_not_the_operators(field: str) -> None:
+    with pytest.raises(ValidationError, match=f"must not have {field}, which each request has of its own"):
+        LLMSettings(extra={field: None})
+
+
+def test_extra_fields_are_read_as_json_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOCI_LLM__EXTRA", '{"chat_template_kwargs": {"enable_thinking": false}}')
+    assert Settings(_env_file=None).llm.extra == {"chat_template_kwargs": {"enable_thinking": False}}
+
+
+@pytest.mark.parametrize("field", ["content", "reasoning_content", "reasoning"])
+async def test_what_came_uncounted_is_reckoned_by_its_pieces_thoughts_among_them(
+    endpoint: ModelServer, models: list[EndpointModel], field: str
+) -> None:
+    thought = b"".join(b'data: {"choices":[{"delta":{"%s":" "}}]}\n\n' % field.encode() for _ in range(700))
+    said = b'data: {"choices":[{"delta":{"content":"{}"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
+    endpoint.script = [Reply(raw=thought + said, raw_type="text/event-stream")]
+    answer = await ask(model_of(endpoint.url, models))
+    assert (answer.completion_tokens, answer.heard) == (None, 701)
 
 
 async def test_an_endless_answer_is_not_read_to_its_end(endpoint: ModelServer, models: list[EndpointModel]) -> None:
