@@ -26,7 +26,7 @@ KEPT = 0.6  # share of its words that they must have
 SAID = 0.5  # share of an entry's words that it must have
 SHOWN = 20_000  # characters; a longer memory stays as it is
 BELOW = 0.1  # how far under the importance that protects a memory a model may rate one
-TAGS, TAG = 10, 50  # of an entry, and characters of one
+TAGS, TAG, TAG_WORDS = 10, 50, 4  # of an entry, and characters and words of one
 
 
 TURNS = frozenset(
@@ -79,24 +79,44 @@ async def look(tx: Transaction, job: Job, room: Room) -> Seen:
 def check(seen: Seen, answer: Entries, job: Job) -> Plan:
     """The entries, if together they say what the memory says and nothing else; all or none."""
     row, dates = seen.known
-    said = [entry for entry in answer.memories if entry.content]
+    said = _distinct([entry for entry in answer.memories if entry.content])
     why = _fault(seen.read, row, dates, [entry.content for entry in said])
     if why is not None:
         return Plan(None, len(said), [Refusal(why[0], "expand", [str(row["id"])], why[1])])
     faults = [category_fault(_category(entry), [row["category"]]) for entry in said]
-    entries = [_entry(entry, job.settings, filed=fault is None) for entry, fault in zip(said, faults, strict=True)]
+    tags = [[tag for tag in entry.tags if _is_tag(seen.read, tag, row)] for entry in said]
+    entries = [_entry(e, kept, job.settings, filed=fault is None) for e, kept, fault in zip(said, tags, faults, strict=True)]
     refused = [Refusal(fault[0], "file", [str(row["id"])], fault[1]) for fault in faults if fault is not None]
+    if others := sum(len(entry.tags) for entry in said) - sum(map(len, tags)):
+        refused.append(Refusal("tags", "tag", [str(row["id"])], f"{others} are sentences, or name what it does not say"))
     return Plan((row["id"], entries), len(entries), refused)
+
+
+def _distinct(entries: list[Entry]) -> list[Entry]:
+    """Entries of the same words as one, with the tags of all and the category of the first that has one."""
+    made: dict[str, Entry] = {}
+    for entry in entries:
+        words = " ".join(entry.content.split()).casefold()
+        before = made.get(words, entry)
+        tags = list(dict.fromkeys([*before.tags, *entry.tags]))
+        made[words] = before.model_copy(update={"tags": tags, "category": before.category or entry.category})
+    return list(made.values())
+
+
+def _is_tag(read: Read, tag: str, row: JsonObject) -> bool:
+    """A tag is a few words, and names nothing that the memory does not say."""
+    free = [*row["tags"], row["source"] or "", row["about"] or "", row["category"]]
+    return len(tag.split()) <= TAG_WORDS and len(tag) <= TAG and not invented(read, [row["content"]], tag, free)
 
 
 def _category(entry: Entry) -> str | None:
     return (entry.category or "").strip().strip("/") or None
 
 
-def _entry(entry: Entry, settings: JsonObject, *, filed: bool) -> JsonObject:
+def _entry(entry: Entry, tags: list[str], settings: JsonObject, *, filed: bool) -> JsonObject:
     """An entry as it is stored: what it says of itself within bounds; `filed`: under its category."""
     highest = settings["protected_importance"] - BELOW
-    tags = free_tags([tag.lower()[:TAG] for tag in entry.tags])
+    tags = free_tags([tag.lower() for tag in tags])
     importance = entry.importance if entry.importance is not None and 0 <= entry.importance <= 1 else None
     return {
         "content": entry.content,

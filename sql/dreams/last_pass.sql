@@ -1,8 +1,7 @@
--- Has a job run this pass already, did it leave something for another (more), how many things
--- was it shown, and what has the pass left behind? corpora
--- are the hashes after its runs of the last dream_unchanged_days days, one for each page. Dry runs, failures and stopped
--- passes do not count. Index pass_runs_pass. Security definer: past the policies; checks the
--- caller itself. Errors: 42501, P0002.
+-- Has a job run this pass already, did it leave something for another (more), how many things was it shown, and what
+-- has the pass left behind? corpora are the hashes after its runs of the last dream_unchanged_days days, one for each
+-- page. Dry runs, failures and stopped passes do not count. Index pass_runs_pass. Security definer: past the policies;
+-- checks the caller itself. Errors: 42501, P0002.
 create or replace function loci_api.last_pass(p_namespace text, p_name text, p_job_id uuid)
 returns table (done boolean, more boolean, shown integer, corpora text[])
 language plpgsql stable security definer set search_path = ''

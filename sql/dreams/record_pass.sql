@@ -2,8 +2,8 @@
 -- read are there together or not at all. p_report: columns of pass_runs. It takes the place of a report that the pass
 -- failed, which a job leaves that was given up and is tried again by hand. p_turns, p_episodes: what the model was
 -- shown; it has been read, unless the pass failed or was a dry run, and turns leave the log that every pass has read
--- (clear_turns). Security definer: writes past the policies; checks the caller itself. Errors: 42501, P0002, 23505 (the
--- job has run it).
+-- (clear_turns). An operation that changed nothing is none, and is not named. Security definer: writes past the
+-- policies; checks the caller itself. Errors: 42501, P0002, 23505 (the job has run it).
 create or replace function loci_api.record_pass(p_namespace text, p_job_id uuid, p_name text, p_report jsonb,
                                                 p_turns bigint[] default '{}', p_episodes uuid[] default '{}')
 returns uuid
@@ -17,8 +17,9 @@ begin
         and r.outcome = 'failed';
     insert into loci_data.pass_runs (namespace_id, id, job_id, pass, outcome, operation_id, started_at, seen, proposed,
                                      applied, refused, changes, corpus, error, turns, more, shown)
-    select v_ns, v_id, p_job_id, p_name, r.outcome, r.operation_id, coalesce(r.started_at, clock_timestamp()),
-           coalesce(r.seen, 0),
+    select v_ns, v_id, p_job_id, p_name, r.outcome,
+           (select o.id from loci_data.operations o where o.namespace_id = v_ns and o.id = r.operation_id),
+           coalesce(r.started_at, clock_timestamp()), coalesce(r.seen, 0),
            coalesce(r.proposed, 0), coalesce(r.applied, 0), coalesce(r.refused, '[]'), coalesce(r.changes, '[]'),
            r.corpus, r.error, p_turns, coalesce(r.more, false), coalesce(r.shown, 0)
     from jsonb_populate_record(null::loci_data.pass_runs, p_report) r;

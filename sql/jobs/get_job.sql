@@ -17,7 +17,8 @@ begin
     select j.id, j.kind, j.state, j.arguments, j.tries, j.failures, j.postponed, j.agent_id, j.created_at, j.due_at,
            j.started_at,
            j.finished_at, j.error, j.result,
-           (select coalesce(jsonb_agg(to_jsonb(r) - array['namespace_id', 'job_id', 'corpus', 'shown'] order by r.id), '[]')
+           (select coalesce(jsonb_agg(to_jsonb(r) - array['namespace_id', 'job_id', 'corpus', 'shown'] order by r.id),
+                            '[]')
             from loci_data.pass_runs r where r.namespace_id = v_ns and r.job_id = p_id),
            (select jsonb_build_object('calls', count(*), 'prompt_tokens', coalesce(sum(c.prompt_tokens), 0),
                                       'completion_tokens', coalesce(sum(c.completion_tokens), 0), 'cost',

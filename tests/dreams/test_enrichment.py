@@ -189,6 +189,29 @@ def test_what_is_well_said_already_gets_category_and_tags(saving: Api, endpoint:
     assert run["changes"] == [{"action": "refined", "ids": [saved["id"]]}]
 
 
+@pytest.mark.parametrize("said", ["Bob likes black tea.", "bob  likes black tea."])
+def test_entries_of_the_same_words_are_one_and_keep_their_tags(saving: Api, endpoint: ModelServer, said: str) -> None:
+    says(endpoint, "Bob likes black tea.", said, "Bob likes black tea.", tags=["tea", "drinks"])
+    saved, run = save(saving, "Bob likes black tea.")
+    (memory,) = ok(saving.get("/memories"))["items"]
+    assert (memory["id"], memory["tags"], run["changes"][0]["action"]) == (saved["id"], ["tea", "drinks"], "refined")
+    assert ok(saving.post(f"/operations/{run['operation_id']}/undo"))
+
+
+def test_a_pass_that_changed_nothing_names_no_operation(saving: Api, endpoint: ModelServer) -> None:
+    says(endpoint, "Bob likes black tea.")
+    _, run = save(saving, "Bob likes black tea.")
+    assert run["operation_id"] is None
+
+
+@pytest.mark.parametrize("tag", ["alice runs the bakery in oslo", "2026-11-26", "x" * 51, "Carol Danvers"])
+def test_a_tag_is_a_few_words_and_names_nothing_that_the_memory_does_not_say(saving: Api, endpoint: ModelServer, tag: str) -> None:
+    says(endpoint, "Bob likes black tea.", tags=["tea", tag])
+    _, run = save(saving, "Bob likes black tea.")
+    (memory,) = ok(saving.get("/memories"))["items"]
+    assert (memory["tags"], [refusal["guard"] for refusal in run["refused"]]) == (["tea"], ["tags"])
+
+
 def test_a_protected_memory_stays_beside_what_is_made_of_it(saving: Api, endpoint: ModelServer) -> None:
     says(endpoint, "Bob must not have nuts.")
     saved, _ = save(saving, "bob must not have nuts", importance=0.95)
