@@ -75,7 +75,7 @@ class LLMSettings(BaseModel):
     )
     temperature: float | None = Field(default=0.0, ge=0, le=2, description="Sent with each call; none: the endpoint's own")
     extra: dict[str, Any] = Field(
-        default_factory=dict, description="JSON that each request gets beside its own fields, such as reasoning_effort"
+        default={}, description="JSON that each request gets beside its own fields, such as reasoning_effort"
     )
     prompt_price: float = Field(default=0.0, ge=0, description="Price of a million tokens that are sent, in any unit of money")
     completion_price: float = Field(default=0.0, ge=0, description="Price of a million tokens of answers, in the same unit")

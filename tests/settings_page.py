@@ -18,7 +18,7 @@ from tests.catalogue import ROOT
 LARGEST = 10**8  # of a count: no bound that one would state
 PAGE = ROOT / "docs" / "settings.md"
 PART = re.compile(r"(<!-- (\w+) -->\n).*?(<!-- /\2 -->)", re.DOTALL)
-NAMED = {bool: "true or false", int: "integer", float: "number", str: "text", Path: "path", list: "list"}
+NAMED = {bool: "true or false", int: "integer", float: "number", str: "text", Path: "path", list: "list", dict: "JSON object"}
 DEFINITIONS = "select subject, name, standard, type, lowest, highest, meaning from loci.setting_definitions()"
 
 
@@ -62,7 +62,7 @@ def variable(prefix: str, name: str, field: FieldInfo) -> str:
 def default(value: Any) -> str:
     """A default as one would write it."""
     match value:
-        case None | []:
+        case None | [] | {}:
             return "none"
         case bool():
             return f"`{str(value).lower()}`"
