@@ -155,10 +155,16 @@ def _as_given(row: dict[str, Any]) -> dict[str, Any]:
     return {**row, "value": str(value).lower() if isinstance(value, bool) else str(value)}
 
 
-def doctor() -> None:
+def doctor(
+    model_seconds: Annotated[
+        float,
+        typer.Option(min=0, help="Seconds for one call of each purpose to the language model; 0: a tiny question alone."),
+    ] = 60.0,
+) -> None:
     """Check the database, the settings, models and workers.
 
-    Exit code 1 if anything is wrong.
+    Exit code 1 if anything is wrong. A language model that is configured is asked what Loci asks it, once for each
+    purpose: some 20,000 tokens, in a minute at most.
     """
     from service.cli.doctor import examine
     from service.settings import get_settings
@@ -170,7 +176,7 @@ def doctor() -> None:
     else:
         url, server = reach(settings)
     try:
-        checks: list[Check] = asyncio.run(examine(settings, url))
+        checks: list[Check] = asyncio.run(examine(settings, url, model_seconds))
     finally:
         if server is not None:
             server.stop()

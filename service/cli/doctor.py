@@ -12,6 +12,7 @@ from db.health import Check
 from db.metrics import job_metrics, refused_jobs
 from db.pool import Connection
 from loci.models.server import Readiness
+from service.cli.model_check import SECONDS, check_model
 from service.cli.owner_socket import find_service, folder_of, port_of, short_path
 from service.cli.serve import reached_at
 from service.cli.session import connect
@@ -20,11 +21,8 @@ from service.cli.standbys import check_standbys
 from service.embedding.active import make_provider_for
 from service.embedding.factory import make_provider
 from service.embedding.provider import EmbeddingError
-from service.llm.factory import make_model
 from service.llm.model import ModelError
-from service.llm.output import Answer, read_answer
 from service.llm.prompts import BadPrompt, Prompts, check_folder
-from service.llm.schemas import schema_of, text_of
 from service.rerank.factory import make_reranker
 from service.settings import EmbeddingSettings, JobSettings, LLMSettings, RerankSettings, Settings
 
@@ -33,9 +31,9 @@ LOOK_EVERY = 0.25
 LONG = 3600.0  # seconds that a job may have been waiting for its turn
 
 
-async def examine(settings: Settings, url: str) -> list[Check]:
+async def examine(settings: Settings, url: str, model_seconds: float = SECONDS) -> list[Check]:
     """Everything that can be wrong, checked; when the database cannot be reached, only what needs none."""
-    models = [await check_embedding(settings.embedding), await check_model(settings.llm), *check_prompts(settings.llm)]
+    models = [await check_embedding(settings.embedding), *await check_model(settings, model_seconds), *check_prompts(settings.llm)]
     models += [await check_reranker(settings.rerank), await check_service(settings)]
     try:
         async with connect(url) as connection:
@@ -106,33 +104,6 @@ async def check_pooler(connection: Connection, settings: Settings, url: str) -> 
                 return Check("pooler", False, f"LOCI_PREPARE is set, and {health.FORGETS}")
     prepared = "are prepared" if settings.prepares else "are not prepared"
     return Check("pooler", True, f"one stands between, and LOCI_DIRECT_URL leads around it; statements {prepared}")
-
-
-class Echo(Answer):
-    """What the model is asked to say."""
-
-    word: str = text_of(50)
-
-
-async def check_model(settings: LLMSettings) -> Check:
-    """The configured language model answers a tiny question as it is asked to. What that costs is in no namespace's budget."""
-    try:
-        model = make_model(settings)
-        if model is None:
-            return Check("model", True, "none is configured; what needs one is not done")
-        try:
-            answer = await model.complete(
-                [{"role": "system", "content": "Answer with one JSON object."}, {"role": "user", "content": "The word is: loci"}],
-                schema=schema_of(Echo),
-                title="doctor",
-                deadline=settings.request_deadline,
-            )
-            read_answer(answer, Echo)
-        finally:
-            await model.close()
-    except (ModelError, RuntimeError) as error:
-        return Check("model", False, first_line(error))
-    return Check("model", True, f"{model.name}, {answer.took_ms:,} ms")
 
 
 async def check_reranker(settings: RerankSettings) -> Check:

@@ -22,6 +22,7 @@ from db.models.calls import BudgetExceeded, Prices
 from service.jobs.job import Postponed
 from service.llm.model import BYTES_OF_TOKEN, ChatModel, Completion, Message, ModelError, TooLong, Usage, tokens_of
 from service.llm.output import Answer, read_answer
+from service.llm.prompts import Prompts
 from service.llm.schemas import Numbers, gist_of, schema_of
 from service.llm.sizes import SPARE
 from service.observability.metrics import MODEL_CALLS, MODEL_SECONDS, MODEL_TOKENS
@@ -126,7 +127,7 @@ async def ask(
     """
     if resources.model is None:
         raise NeedsModel
-    messages = messages_of(resources, prompt, data)
+    messages = messages_of(resources.prompts, prompt, data)
     schema = schema_of(answer, numbers)
     sizes = await resources.model.measure()
     sent = sizes.tokens(size_of(messages, schema), BYTES_OF_TOKEN)
@@ -153,10 +154,10 @@ async def ask(
         return await _complete(call, resources.model, messages, answer, schema=schema, deadline=left, failures=failures)
 
 
-def messages_of(resources: Resources, prompt: str, data: Any) -> list[Message]:
-    """What a model is sent: the prompt, and the data."""
+def messages_of(prompts: Prompts, prompt: str, data: Any) -> list[Message]:
+    """What a model is sent: the prompt, and the data. Raises BadPrompt."""
     return [
-        {"role": "system", "content": resources.prompts.read("data.md") + "\n\n" + resources.prompts.read(prompt)},
+        {"role": "system", "content": prompts.read("data.md") + "\n\n" + prompts.read(prompt)},
         {"role": "user", "content": visible_json(json.dumps(data, ensure_ascii=False, default=str))},
     ]
 
@@ -171,7 +172,9 @@ async def part_that_fits(resources: Resources, answer: type[Answer], *, prompt: 
     if resources.model is None:
         return 1.0
     sizes = await resources.model.measure()
-    return sizes.fits(size_of(messages_of(resources, prompt, data), schema_of(answer, numbers)), resources.settings.llm.max_tokens)
+    return sizes.fits(
+        size_of(messages_of(resources.prompts, prompt, data), schema_of(answer, numbers)), resources.settings.llm.max_tokens
+    )
 
 
 async def _complete(call: Call, model: ChatModel, messages: list[Message], answer: type[A], **how: Any) -> A:

@@ -1,0 +1,153 @@
+"""Whether the configured language model is fit for what it is asked: a tiny question, and one call of each purpose."""
+
+import asyncio
+import math
+import time
+from dataclasses import dataclass
+
+from db.health import Check
+from service.cli.shell import first_line
+from service.cli.trials import TRIALS, Trial
+from service.llm.factory import make_model
+from service.llm.model import ChatModel, Completion, InvalidAnswer, ModelError
+from service.llm.output import Answer, read_answer
+from service.llm.prompts import BadPrompt, Prompts
+from service.llm.schemas import schema_of, text_of
+from service.settings import LLMSettings, Settings
+
+SECONDS = 60.0  # for all trials, where nobody says how many
+BEYOND = 3  # times its limit that a call is given, so as to hear what limit would do
+SPARE = 1.5  # times what a call has taken that its limit should be
+
+
+class Echo(Answer):
+    """What the model is asked to say."""
+
+    word: str = text_of(50)
+
+
+@dataclass(frozen=True)
+class Result:
+    """How a trial went; `fault`: why its answer is of no use."""
+
+    trial: Trial
+    took: float
+    completion: Completion | None = None
+    fault: str | None = None
+    given_up: bool = False  # it had not answered yet
+
+
+async def check_model(settings: Settings, seconds: float = SECONDS) -> list[Check]:
+    """Ask the model a tiny question and, for so many seconds in all, for each purpose once. No namespace's budget pays for it."""
+    try:
+        model = make_model(settings.llm)
+        if model is None:
+            return [Check("model", True, "none is configured; what needs one is not done")]
+        try:
+            checks = [await _answers_at_all(model, settings.llm)]
+            if checks[0].ok and seconds > 0:
+                checks += await _try_purposes(model, settings, seconds)
+        finally:
+            await model.close()
+    except (ModelError, RuntimeError) as error:
+        return [Check("model", False, first_line(error))]
+    return checks
+
+
+async def _answers_at_all(model: ChatModel, settings: LLMSettings) -> Check:
+    """It answers a tiny question as it is asked to. Raises ModelError."""
+    answer = await model.complete(
+        [{"role": "system", "content": "Answer with one JSON object."}, {"role": "user", "content": "The word is: loci"}],
+        schema=schema_of(Echo),
+        title="doctor",
+        deadline=settings.request_deadline,
+    )
+    read_answer(answer, Echo)
+    context = (await model.measure()).context
+    holds = f"a context of {context:,} tokens" if context else "a context that nobody states (LOCI_LLM__CONTEXT)"
+    return Check("model", True, f"{model.name}, {answer.took_ms:,} ms, {holds}")
+
+
+async def _try_purposes(model: ChatModel, settings: Settings, seconds: float) -> list[Check]:
+    """A call of each purpose at the size that Loci sends, those first that somebody waits for, until the time is over."""
+    until = time.monotonic() + seconds
+    prompts = Prompts(settings.llm.prompts)
+    checks: list[Check] = []
+    for place, trial in enumerate(TRIALS):
+        left = until - time.monotonic()
+        if left <= 0:
+            untried = ", ".join(trial.name for trial in TRIALS[place:])
+            return [*checks, Check("model time", True, f"{seconds:g} s were over before {untried}: try --model-seconds 600")]
+        checks.append(_judged(await _tried(model, settings.llm, trial, prompts, left), settings))
+    return checks
+
+
+async def _tried(model: ChatModel, settings: LLMSettings, trial: Trial, prompts: Prompts, left: float) -> Result:
+    """Ask once, as a real call does."""
+    started = time.monotonic()
+    patience = min(left, BEYOND * trial.seconds(settings))
+    try:
+        things = trial.fitting(prompts, await model.measure(), settings.max_tokens)
+        async with asyncio.timeout(patience):
+            answer = await model.complete(
+                trial.messages(prompts, things),
+                schema=trial.schema(things),
+                title=trial.purpose,
+                deadline=patience + 1,
+            )
+    except TimeoutError:
+        return Result(trial, time.monotonic() - started, given_up=True)
+    except BadPrompt as error:
+        return Result(trial, 0.0, fault=str(error))
+    except ModelError as error:
+        return Result(trial, time.monotonic() - started, error.completion, str(error))
+    took = time.monotonic() - started
+    try:
+        await asyncio.to_thread(read_answer, answer, trial.answer)
+    except InvalidAnswer as error:
+        return Result(trial, took, answer, str(error))
+    return Result(trial, took, answer)
+
+
+def _judged(result: Result, settings: Settings) -> Check:
+    """What a trial tells: its speed, whether its limit can be kept, and what to set."""
+    trial, name = result.trial, f"model {result.trial.name}"
+    limit = trial.seconds(settings.llm)
+    setting = f"LOCI_LLM__{trial.limit.upper()}"
+    if result.given_up:
+        late = result.took >= limit
+        said = f"no answer within {result.took:.0f} s, of {limit:g} ({setting})"
+        return Check(name, not late, f"{said}: {_advice(trial, None, settings)}" if late else f"{said}; try --model-seconds 600")
+    said = _speed(result)
+    if result.fault is not None:
+        return Check(name, False, f"{said}: {result.fault}" if said else result.fault)
+    if result.took > limit:
+        return Check(name, False, f"{said}, more than {limit:g} ({setting}): {_advice(trial, result.took, settings)}")
+    return Check(name, True, said)
+
+
+def _speed(result: Result) -> str:
+    """Tokens and seconds of a call, as far as the endpoint has counted."""
+    completion = result.completion
+    if completion is None:
+        return ""
+    prompt, said = completion.prompt_tokens, completion.completion_tokens
+    if prompt is None or said is None:
+        return f"{result.took:.1f} s, tokens not counted"
+    return f"{prompt:,} tokens read and {said:,} written in {result.took:.1f} s, {said / max(result.took, 0.001):,.0f} a second"
+
+
+def _advice(trial: Trial, took: float | None, settings: Settings) -> str:
+    """What to set so that a purpose gets its answer, or what is done without."""
+    without = {"recall_deadline": "questions are searched as they are", "request_deadline": "rules decide"}.get(trial.limit)
+    deadlines = settings.deadlines
+    bound = {
+        "recall_deadline": ("LOCI_DEADLINES__READ", deadlines.read),
+        "request_deadline": ("LOCI_DEADLINES__MODEL", deadlines.model),
+    }
+    if took is None:
+        return f"take a faster model; until then {without}" if without else "take a faster model, or raise it"
+    needed = math.ceil(took * SPARE)
+    name, most = bound.get(trial.limit, ("", math.inf))
+    also = f" and {name} above it" if needed >= most else ""
+    return f"set LOCI_LLM__{trial.limit.upper()}={needed}{also}" + (f", or {without}" if without else "")

@@ -1,0 +1,159 @@
+"""One call of each purpose, over made-up things: what `loci doctor` tries a language model with."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Any
+
+from service.dreams.consolidation import Consolidation
+from service.dreams.contradictions import Verdicts as Contradictions
+from service.dreams.enrichment import Entries
+from service.dreams.extraction import TYPES, Extraction
+from service.dreams.graph_cleanup import Cleanup
+from service.dreams.preferences import Preferences
+from service.llm.model import Message
+from service.llm.output import Answer
+from service.llm.prompts import Prompts
+from service.llm.schemas import schema_of
+from service.llm.sizes import Sizes
+from service.models.calls import messages_of, size_of
+from service.recall.rewrite import Parts, Passage
+from service.retain.judgements import Judgements
+from service.retain.placements import Reflection
+from service.retain.settling import Verdicts as Settlements
+from service.settings import LLMSettings
+
+Data = dict[str, Any]
+NAMES = ("Ana Ferreira", "Bo Lindqvist", "Chidi Okafor", "Dana Weiss", "Emre Kaya", "Fumiko Sato", "Goran Petrov")
+PLACES = ("Lisbon", "Malmö", "Lagos", "Zurich", "Izmir")
+THINGS = ("the invoices of the harbour", "the press release", "the test bench", "the fire drill")
+FIRST = date(2026, 1, 5)
+PAGE = 60  # turns, memories and edges that a trial shows
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A purpose, how it is asked for, and the data of a call that shows so many things.
+
+    `shown`: what these are to the answer's schema; `beside`: what could be shown too, and is not. `most`: as many as a trial
+    shows. `limit`: the setting for the seconds within which an answer is of use.
+    """
+
+    purpose: str
+    prompt: str
+    answer: type[Answer]
+    data: Callable[[int], Data]
+    shown: str = ""
+    most: int = 1
+    limit: str = "deadline"
+    beside: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """What tells it from others of its purpose."""
+        return self.purpose if self.prompt not in {"decompose.md", "hypothetical.md"} else f"rewrite ({self.prompt[:-3]})"
+
+    def seconds(self, settings: LLMSettings) -> float:
+        """The seconds within which an answer is of use."""
+        return float(getattr(settings, self.limit))
+
+    def messages(self, prompts: Prompts, things: int) -> list[Message]:
+        """The messages of a call."""
+        return messages_of(prompts, self.prompt, self.data(things))
+
+    def schema(self, things: int) -> dict[str, Any]:
+        """The schema of the answer to a call."""
+        return schema_of(self.answer, {self.shown: range(1, things + 1), **dict.fromkeys(self.beside, range(0))})
+
+    def fitting(self, prompts: Prompts, sizes: Sizes, most: int) -> int:
+        """How many things a prompt shows beside an answer of `most` tokens, one at least."""
+        things = self.most
+        while things > 1 and sizes.fits(size_of(self.messages(prompts, things), self.schema(things)), most) < 1:
+            things = max(1, things * 3 // 4)
+        return things
+
+
+def said(number: int) -> str:
+    """A sentence about work, another one for each number."""
+    who, place, what = NAMES[number % 7], PLACES[number % 5], THINGS[number % 4]
+    return f"{who} looks after {what} in {place} since week {number}, and would rather hear of changes by e-mail than by phone."
+
+
+def day(number: int) -> str:
+    """A day, later with each number."""
+    return (FIRST + timedelta(days=number)).isoformat()
+
+
+def _numbered(things: int, made: Callable[[int], Data]) -> list[Data]:
+    return [made(number) for number in range(1, things + 1)]
+
+
+def _memories(things: int) -> Data:
+    def shown(n: int) -> Data:
+        return {"n": n, "category": "work", "tags": ["team"], "content": said(n), "importance": 0.5, "saved": day(n)}
+
+    return {"memories": _numbered(things, shown), "signals": [], "may_remove": things // 4}
+
+
+def _conversations(things: int) -> Data:
+    turns = _numbered(things, lambda n: {"turn": n, "role": ("user", "assistant")[n % 2], "said": said(n)})
+    return {"conversations": [{"turns": turns}], "preferences": []}
+
+
+def _texts(things: int) -> Data:
+    lines = _numbered(things, lambda n: {"n": n, "at": f"{day(n)}T09:00:00+00:00", "role": "user", "text": said(n)})
+    return {"texts": [{"conversation": lines}], "catalogue": [], "types": sorted(TYPES), "predicates": ["works_in"]}
+
+
+def _graph(things: int) -> Data:
+    def entity(n: int) -> Data:
+        times = {"created": day(n), "age_days": 90, "last_referenced": None}
+        return {"id": n, "name": f"{THINGS[n % 4]} {n}", "type": "project", **times, "mentions": 0, "edges": 0}
+
+    return {"today": day(120), "entities": _numbered(things, entity), "edges": [], "may_remove": {"entities": things, "edges": 0}}
+
+
+def _pair(n: int) -> Data:
+    older, newer = said(n), said(n).replace(PLACES[n % 5], PLACES[(n + 1) % 5])
+    return {"pair": n, "older": {"statement": older, "since": day(n)}, "newer": {"statement": newer, "since": day(n + 30)}}
+
+
+def _claims(things: int) -> Data:
+    return {"pairs": _numbered(things, lambda n: {**_pair(n), "about": NAMES[n % 7], "aspect": "place"})}
+
+
+def _facts(things: int) -> Data:
+    def fact(n: int) -> Data:
+        known = [{"number": 1, "text": said(n + 7), "since": day(n), "similarity": 0.71}]
+        return {"number": n, "text": said(n), "known": known}
+
+    return {"facts": _numbered(things, fact)}
+
+
+def _orphans(things: int) -> Data:
+    concepts = [{"number": 1, "title": "Team", "layer": 0, "under": None, "members": [said(0)]}]
+    return {"memories": _numbered(things, lambda n: {"number": n, "text": said(n), "category": "work"}), "concepts": concepts}
+
+
+def _memory(_: int) -> Data:
+    text = "btw ana moved to porto yesterday and the harbour people want their invoices monthly now"
+    return {"memory": {"content": text, "written": day(1)}, "dates": [], "near": [], "categories": ["work", "people"]}
+
+
+def _question(_: int) -> Data:
+    return {"question": "Where does Ana Ferreira live now, and how does she want to hear of changes to the invoices?"}
+
+
+TRIALS = (
+    Trial("rewrite", "decompose.md", Parts, _question, limit="recall_deadline"),
+    Trial("rewrite", "hypothetical.md", Passage, _question, limit="recall_deadline"),
+    Trial("retain", "retain.md", Judgements, _facts, "facts", 5, "request_deadline"),
+    Trial("reflect", "reflect.md", Reflection, _orphans, "memories", 20, "request_deadline"),
+    Trial("enrichment", "memory-rules.md", Entries, _memory),
+    Trial("settle", "settle.md", Settlements, lambda things: {"pairs": _numbered(things, _pair)}, "pairs", 10),
+    Trial("contradictions", "contradictions.md", Contradictions, _claims, "pairs", 10),
+    Trial("preferences", "pref-dream.md", Preferences, _conversations, "turns", PAGE, beside=("preferences",)),
+    Trial("entities", "entity-dream.md", Extraction, _texts, "texts", PAGE, beside=("catalogue",)),
+    Trial("memories", "dream.md", Consolidation, _memories, "memories", PAGE, beside=("signals",)),
+    Trial("graph", "graph-consolidation-dream.md", Cleanup, _graph, "entities", PAGE, beside=("edges",)),
+)
