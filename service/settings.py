@@ -7,8 +7,10 @@ from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AliasChoices, BaseModel, Field, field_validator
+from pydantic import AliasChoices, BaseModel, Field, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from service.llm.presets import Preset, with_preset
 
 ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/\s?#@]+", re.IGNORECASE)
 
@@ -43,6 +45,9 @@ OWN_FIELDS = {"messages", "model", "response_format", "stream", "stream_options"
 class LLMSettings(BaseModel):
     """Which language model the passes ask, over any OpenAI-compatible endpoint: `LOCI_LLM__ENDPOINT` and so on."""
 
+    preset: Preset | None = Field(
+        default=None, description="Server whose settings are taken where they are not set here; docs/models.md has the table"
+    )
     endpoint: str | None = Field(
         default=None, description="Address up to /v1, such as http://localhost:11434/v1; none: no model is asked"
     )
@@ -98,7 +103,12 @@ class LLMSettings(BaseModel):
         """A hash of these settings: another one, and what an endpoint has refused is worth another try."""
         return sha256(self.model_dump_json().encode()).hexdigest()[:16]
 
-    @field_validator("endpoint", "temperature", "prompts", "context", "concurrency", mode="before")
+    @model_validator(mode="before")
+    @classmethod
+    def _preset(cls, given: object) -> object:
+        return with_preset(given)
+
+    @field_validator("preset", "endpoint", "temperature", "prompts", "context", "concurrency", mode="before")
     @classmethod
     def _none(cls, value: object) -> object:
         return None if isinstance(value, str) and value.strip().lower() in {"", "none"} else value
