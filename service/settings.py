@@ -26,7 +26,33 @@ class EmbeddingSettings(BaseModel):
     model: str = Field(default="text-embedding-3-small", description="Name of the model at the endpoint, for openai")
     api_key: str | None = Field(default=None, repr=False, description="Key for the endpoint; sent as a bearer")
     dimensions: int | None = Field(
-        default=None, ge=1, le=4000, description="Asked of the endpoint; none: its own. For static: 64, 128 or 256"
+        default=None,
+        ge=1,
+        le=4000,
+        description="Asked of the endpoint; none: its own. A longer vector is cut (Matryoshka). For static: 64, 128 or 256",
+    )
+    query_prefix: str | None = Field(
+        default=None,
+        max_length=500,
+        description="What questions begin with at the endpoint; none: as its model is known to want it",
+    )
+    passage_prefix: str | None = Field(
+        default=None, max_length=500, description="The same for memories. Another one is another model: `loci reembed`"
+    )
+    query_input_type: str | None = Field(
+        default=None, max_length=100, description="What a request says of questions, such as query; none: as the model is known"
+    )
+    passage_input_type: str | None = Field(
+        default=None, max_length=100, description="The same for memories, such as document. Another one is another model"
+    )
+    input_type_field: str | None = Field(
+        default=None, max_length=100, description="Field that says it; none: as the model is known, else input_type"
+    )
+    dimensions_field: str | None = Field(
+        default=None, max_length=100, description="Field that asks for dimensions; none: as the model is known, else dimensions"
+    )
+    weight: float | None = Field(
+        default=None, ge=0, le=10, description="How much meaning counts with this model, times the weight of the arm; none: 1"
     )
     timeout: float = Field(default=30.0, gt=0, description="Seconds for a batch in the background")
     query_timeout: float = Field(default=2.0, gt=0, description="Seconds that a recall waits for the vector of its question")
@@ -37,6 +63,11 @@ class EmbeddingSettings(BaseModel):
         ge=0,
         description="Memories and entities up to which a worker that is configured with another model changes to it by itself",
     )
+
+    @field_validator("query_prefix", "passage_prefix", mode="after")
+    @classmethod
+    def _lines(cls, value: str | None) -> str | None:
+        return None if value is None else value.replace("\\n", "\n")
 
 
 OWN_FIELDS = {"messages", "model", "response_format", "stream", "stream_options"}

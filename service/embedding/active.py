@@ -17,7 +17,8 @@ from db.models import reembedding
 from db.models.reembedding import ModelInUse
 from db.pool import Transaction
 from service.embedding.factory import make_provider
-from service.embedding.provider import EmbeddingError, Provider, Vectors, Words, question_words
+from service.embedding.forms import settings_for
+from service.embedding.provider import EmbeddingError, Provider, Vectors, Words, embed_questions, question_words
 from service.embedding.timed import Timed
 from service.settings import EmbeddingSettings
 
@@ -37,11 +38,12 @@ class ActiveModel:
     problem: str | None = None
     dimensions: int | None = None
 
-    async def embed(self, texts: list[str], *, timeout: float | None = None) -> Vectors:
-        """Embed texts with this model. Raises EmbeddingError."""
+    async def embed(self, texts: list[str], *, timeout: float | None = None, questions: bool = False) -> Vectors:
+        """Embed texts with this model: passages, or `questions`. Raises EmbeddingError."""
         if self.provider is None:
             raise EmbeddingError(self.problem or "no embedding model can be asked here")
-        vectors = await self.provider.embed(texts, timeout=timeout)
+        made = embed_questions(self.provider, texts, timeout=timeout) if questions else self.provider.embed(texts, timeout=timeout)
+        vectors = await made
         if self.dimensions is not None and vectors.shape[1] != self.dimensions:
             raise EmbeddingError(f"the embedding endpoint failed: vectors of {vectors.shape[1]} dimensions, not {self.dimensions}")
         return vectors
@@ -135,13 +137,11 @@ def make_provider_for(settings: EmbeddingSettings, row: Mapping[str, Any]) -> Pr
         raise RuntimeError(f"there is no provider {kind}")
     if kind == "openai" and settings.provider != "openai" and "endpoint" not in settings.model_fields_set:
         raise RuntimeError("no endpoint is configured: set LOCI_EMBEDDING__ENDPOINT")
-    asks = row["asks"]
-    changes = {
-        "provider": kind,
-        "model": model.removesuffix(f"-{asks}") if asks else model,
-        "dimensions": asks if kind == "openai" else row["dimensions"],
-    }
-    made = make_provider(settings.model_copy(update=changes))
+    if kind == "openai":
+        wanted = settings_for(settings, model, row["asks"])
+    else:
+        wanted = settings.model_copy(update={"provider": kind, "model": model, "dimensions": row["dimensions"]})
+    made = make_provider(wanted)
     if made is None or made.name != row["name"]:
         raise RuntimeError("this version does not know the model")
     return made
@@ -150,7 +150,7 @@ def make_provider_for(settings: EmbeddingSettings, row: Mapping[str, Any]) -> Pr
 def make_active_provider(settings: EmbeddingSettings) -> ActiveProvider | None:
     """What embeds in this process; None where the provider is `none`: such a process asks no model, whichever is active."""
     made = make_provider(settings)
-    return None if made is None else ActiveProvider(settings, Timed(made))
+    return None if made is None else ActiveProvider(settings, Timed(made, settings.weight))
 
 
 def active_model(provider: Provider | None) -> ActiveModel:
@@ -165,14 +165,10 @@ async def find_active_model(provider: Provider | None, tx: Transaction) -> Activ
     return await provider.follow(tx) if isinstance(provider, ActiveProvider) else active_model(provider)
 
 
-async def embed_words(
-    query: str, used: ActiveModel, settings: EmbeddingSettings
-) -> tuple[Words | NDArray[np.float32] | None, str | None]:
-    """A question word by word, where the model can tell words apart, else its vector; or None and the reason why there is none."""
+async def embed_words(query: str, used: ActiveModel, settings: EmbeddingSettings) -> Words | None:
+    """A question word by word, where the model can tell words apart."""
     words = await question_words(used.provider, query[: settings.max_chars]) if used.provider is not None else None
-    if words is not None and used.dimensions in {None, words.vectors.shape[1]}:
-        return words, None
-    return await embed_question(query, used, settings)
+    return words if words is not None and used.dimensions in {None, words.vectors.shape[1]} else None
 
 
 async def embed_question(
@@ -180,7 +176,7 @@ async def embed_question(
 ) -> tuple[NDArray[np.float32] | None, str | None]:
     """The vector of a question, or None and the reason why there is none."""
     try:
-        vectors = await used.embed([query[: settings.max_chars]], timeout=settings.query_timeout)
+        vectors = await used.embed([query[: settings.max_chars]], timeout=settings.query_timeout, questions=True)
     except EmbeddingError as error:
         return None, str(error)
     first: NDArray[np.float32] = vectors[0]

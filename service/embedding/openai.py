@@ -6,6 +6,7 @@ import httpx
 import numpy as np
 
 from db.errors import LociError
+from service.embedding.forms import Side, form_of, model_name
 from service.embedding.provider import EmbeddingError, RejectedText, Vectors, normalised
 from service.endpoints import RetryPolicy, TemporaryFailure, client_for, hear, retry_after
 from service.json_parts import read_in_parts
@@ -26,7 +27,8 @@ class OpenAIProvider:
 
     def __init__(self, settings: EmbeddingSettings, transport: httpx.AsyncBaseTransport | None = None) -> None:
         self._settings = settings
-        self.name = f"openai/{settings.model}" + (f"-{settings.dimensions}" if settings.dimensions else "")
+        self.name = f"openai/{model_name(settings)}"
+        self._form = form_of(settings)
         self._client = client_for(
             settings.endpoint, settings.api_key, "LOCI_EMBEDDING__API_KEY", timeout=settings.timeout, transport=transport
         )
@@ -42,32 +44,42 @@ class OpenAIProvider:
 
     async def embed(self, texts: list[str], *, timeout: float | None = None) -> Vectors:
         """Embed in requests of `batch` texts. With a `timeout` (a waiting recall): one attempt, none while it is dead."""
+        return await self._embed(texts, self._form.passage, timeout)
+
+    async def embed_questions(self, texts: list[str], *, timeout: float | None = None) -> Vectors:
+        """The same for questions."""
+        return await self._embed(texts, self._form.question, timeout)
+
+    async def _embed(self, texts: list[str], side: Side, timeout: float | None) -> Vectors:
         size = self._settings.batch
-        parts = [await self._request(texts[i : i + size], timeout) for i in range(0, len(texts), size)]
+        parts = [await self._request(texts[i : i + size], side, timeout) for i in range(0, len(texts), size)]
         return normalised(np.concatenate(parts))
 
-    async def _request(self, texts: list[str], timeout: float | None) -> Vectors:
+    async def _request(self, texts: list[str], side: Side, timeout: float | None) -> Vectors:
         hurried = timeout is not None
         try:
             return await self._patience.ask(
-                lambda: self._once(texts, timeout), attempts=1 if hurried else ATTEMPTS, hurried=hurried
+                lambda: self._once(texts, side, timeout), attempts=1 if hurried else ATTEMPTS, hurried=hurried
             )
         except TemporaryFailure as failure:
             raise EmbeddingError(str(failure)) from None
 
-    async def _once(self, texts: list[str], timeout: float | None) -> Vectors:
-        body: dict[str, object] = {"model": self._settings.model, "input": [t[: self._settings.max_chars] or " " for t in texts]}
+    async def _once(self, texts: list[str], side: Side, timeout: float | None) -> Vectors:
+        inputs = [side.prefix + text[: self._settings.max_chars] or " " for text in texts]
+        body: dict[str, object] = {"model": self._settings.model, "input": inputs}
+        if side.type:
+            body[self._form.type_field] = side.type
         if self._settings.dimensions:
-            body["dimensions"] = self._settings.dimensions
+            body[self._form.dimensions_field] = self._settings.dimensions
         seconds = timeout or self._settings.timeout
         try:
             async with asyncio.timeout(seconds), self._client.stream("POST", self._url, json=body, timeout=seconds) as reply:
-                most = BESIDE + len(texts) * (self._dimensions or MOST_DIMENSIONS) * OF_A_NUMBER
+                most = BESIDE + len(texts) * MOST_DIMENSIONS * OF_A_NUMBER
                 said = b"".join([piece async for piece in hear(reply, most)])
             if reply.status_code in REFUSALS:
                 raise RejectedText(f"the embedding endpoint answered {reply.status_code}: {said[:200].decode(errors='replace')}")
             if reply.is_success:
-                return await asyncio.to_thread(_vectors, said, len(texts), self._dimensions)
+                return await asyncio.to_thread(_vectors, said, len(texts), self._dimensions, cut=bool(self._settings.dimensions))
         except (httpx.TimeoutException, TimeoutError):
             raise TemporaryFailure(f"the embedding endpoint sent no answer within {seconds:g} s") from None
         except (httpx.HTTPError, LociError, ValueError, KeyError, TypeError) as error:
@@ -79,12 +91,17 @@ class OpenAIProvider:
         await self._client.aclose()
 
 
-def _vectors(said: bytes, count: int, dimensions: int | None) -> Vectors:
-    """The vectors of a reply in the order of the request. Raises LociError or ValueError for a reply that does not hold them."""
+def _vectors(said: bytes, count: int, dimensions: int | None, *, cut: bool) -> Vectors:
+    """The vectors of a reply in the order of the request; `cut`: longer ones are cut, by servers that do not do it themselves.
+
+    Raises LociError or ValueError for a reply that does not hold them.
+    """
     data = sorted(read_in_parts(said)["data"], key=lambda item: item["index"])
     vectors = np.array([item["embedding"] for item in data], dtype=np.float32)
     if vectors.ndim != 2 or len(vectors) != count or not np.isfinite(vectors).all():  # noqa: PLR2004 (a matrix)
         raise ValueError(f"{count} vectors were asked for, and the reply holds {vectors.shape}")
+    if cut:
+        vectors = vectors[:, :dimensions]
     if dimensions is not None and vectors.shape[1] != dimensions:
         raise ValueError(f"vectors of {dimensions} dimensions were asked for, and these have {vectors.shape[1]}")
     return vectors

@@ -67,6 +67,20 @@ class WordProvider(Protocol):
         """The words of a question with their vectors; None where it has too many, or the model has no such vectors."""
 
 
+@runtime_checkable
+class QuestionProvider(Protocol):
+    """A provider whose model is told that a text asks, and is not asked about."""
+
+    async def embed_questions(self, texts: list[str], *, timeout: float | None = None) -> Vectors:
+        """Embed questions, as `embed` does passages. Raises EmbeddingError."""
+
+
+async def embed_questions(provider: Provider, texts: list[str], *, timeout: float | None = None) -> Vectors:
+    """Embed questions: as such, where the model tells them from passages. Raises EmbeddingError."""
+    embed = provider.embed_questions if isinstance(provider, QuestionProvider) else provider.embed
+    return await embed(texts, timeout=timeout)
+
+
 async def question_words(provider: Provider, text: str) -> Words | None:
     """The words of a question, where the provider can tell them apart; of a long one in another thread."""
     if not isinstance(provider, WordProvider):

@@ -1,19 +1,20 @@
 """A provider whose calls are timed and traced; what is embedded is not said."""
 
 import time
+from collections.abc import Awaitable
 
 from db import traces
-from service.embedding.provider import Provider, Vectors, WordProvider, Words
+from service.embedding.provider import Provider, Vectors, WordProvider, Words, embed_questions
 from service.observability.metrics import EMBED_SECONDS
 
 
 class Timed:
-    """Passes everything on to a provider."""
+    """Passes everything on to a provider. `weight`: how much its arm counts; None: as the provider says."""
 
-    def __init__(self, provider: Provider) -> None:
+    def __init__(self, provider: Provider, weight: float | None = None) -> None:
         self._provider = provider
         self.name = provider.name
-        self.weight = provider.weight
+        self.weight = provider.weight if weight is None else weight
         self.focus = provider.focus
 
     async def dimensions(self) -> int:
@@ -22,10 +23,19 @@ class Timed:
 
     async def embed(self, texts: list[str], *, timeout: float | None = None) -> Vectors:
         """Embed texts; with a timeout somebody waits for the vector of a question."""
+        return await self._timed(
+            self._provider.embed(texts, timeout=timeout), len(texts), "batch" if timeout is None else "question"
+        )
+
+    async def embed_questions(self, texts: list[str], *, timeout: float | None = None) -> Vectors:
+        """Embed questions."""
+        return await self._timed(embed_questions(self._provider, texts, timeout=timeout), len(texts), "question")
+
+    async def _timed(self, made: Awaitable[Vectors], texts: int, kind: str) -> Vectors:
         started = time.perf_counter()
-        with traces.span("embed", {"gen_ai.request.model": self.name, "loci.texts": len(texts)}):
-            vectors = await self._provider.embed(texts, timeout=timeout)
-        EMBED_SECONDS.labels("batch" if timeout is None else "question").observe(time.perf_counter() - started)
+        with traces.span("embed", {"gen_ai.request.model": self.name, "loci.texts": texts}):
+            vectors = await made
+        EMBED_SECONDS.labels(kind).observe(time.perf_counter() - started)
         return vectors
 
     def words(self, text: str) -> Words | None:

@@ -11,7 +11,7 @@ from db.pool import JsonObject, Transaction
 from db.sessions import working_memory
 from db.sessions.working_memory import EntryCandidate
 from loci.models.sessions import EntrySearch
-from service.embedding.active import active_model
+from service.embedding.active import active_model, embed_question
 from service.embedding.cache import VectorCache
 from service.embedding.provider import EmbeddingError, Provider
 from service.recall.fusion import relative_score
@@ -61,9 +61,12 @@ async def _cosines(
         return {}, used.problem
     if not found:
         return {}, None
-    texts = [query[: settings.max_chars], *(row["text"][: settings.max_chars] for row in found)]
+    question, reason = await embed_question(query, used, settings)
+    if question is None:
+        return {}, reason
+    texts = [row["text"][: settings.max_chars] for row in found]
     try:
         made = await vectors.embed(used.provider, texts, timeout=settings.query_timeout)
     except EmbeddingError as error:
         return {}, str(error)
-    return {row["key"]: float(cosine) for row, cosine in zip(found, made[1:] @ made[0], strict=True)}, None
+    return {row["key"]: float(cosine) for row, cosine in zip(found, made @ question, strict=True)}, None
