@@ -5,7 +5,7 @@ Functions called send_… wait for nothing: the statements of many namespaces an
 Hits are document numbers (`doc_id`) with scores, best first.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol, TypedDict
@@ -119,6 +119,18 @@ def embedded_parameters(embedding: Embedded | None) -> Mapping[str, object]:
         return {"embedding": None if embedding is None else Vector(embedding), "words": None, "word_vectors": None}
     vectors = [Vector(vector) for vector in embedding.vectors]
     return {"embedding": None, "words": embedding.words, "word_vectors": vectors}
+
+
+async def question_without_speakers(tx: Transaction, *, query: str, namespaces: Sequence[str] | None, own: bool = False) -> str:
+    """A question without the names of those who speak in the namespaces that it is asked of; None: all; `own`: the request's."""
+    return await tx.value(
+        str,
+        """select loci_api.question_without_speakers(
+           case when %(own)s then array[%(namespace)s::text] else %(namespaces)s::text[] end, %(namespace)s, %(query)s)""",
+        query=query,
+        namespaces=None if namespaces is None else list(namespaces),
+        own=own,
+    )
 
 
 async def recall_arms(

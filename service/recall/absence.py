@@ -31,7 +31,7 @@ async def explain_absence(resources: Resources, read: Read, question: Question, 
 
     async def examined(tx: Transaction) -> ExaminedMemory:
         used = await find_active_model(resources.provider, tx)
-        embedding, _ = await embed_question(question, used, resources.settings.embedding)
+        embedding, _ = await embed_question(tx, question, used, resources.settings.embedding)
         return await examine_memory(tx, memory=memory, query=question.query, embedding=embedding, scope=question.scope)
 
     found: ExaminedMemory = await read(examined)

@@ -38,6 +38,11 @@ SPEECH = re.compile(
     r"sag(?:t|te|ten|en)|gesagt|erzähl\w*|mein(?:t|te|ung)|gemeint|denkt|dachte|hält|erwähn\w*|vorgeschlagen|empf\w+|laut)\b",
     re.IGNORECASE,
 )
+YOU = re.compile(  # what the one who is asked did or said; "can you", "do you know" ask for something, not of it
+    r"\b(?:did|have|had|were) you\b|\byou(?:['’]ve| have| had)? (?:said|told|gave|made|wrote|\w+ed)\b|"
+    r"\b(?:hast|hattest|warst) du\b|\b(?:haben|hatten|waren) Sie\b",
+    re.IGNORECASE,
+)
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
 
@@ -117,7 +122,8 @@ class Plan:
         about = ABOUT if spoken and not self.asks_what_was_said else 1.0
         factors = {"about": about, "own": named * named, **dict.fromkeys(OTHERS, 1 / named)}
         if source == ASSISTANT:
-            return factors.get("own" if own else standing or "", 1.0) * float(self.settings["assistant_weight"])
+            weight = named if self.asks_the_assistant else float(self.settings["assistant_weight"])
+            return factors.get("own" if own else standing or "", 1.0) * weight
         return factors.get(standing or "", 1.0)
 
     def nearness(self, gap: float) -> float:
@@ -160,9 +166,9 @@ class Plan:
         return SPEECH.search(self.question.query) is not None
 
     @cached_property
-    def words(self) -> set[str]:
-        """Words of the question, without the ending of a genitive."""
-        return {word.removesuffix("'s").removesuffix("’s") for word in WORD.findall(self.question.query.lower())}
+    def asks_the_assistant(self) -> bool:
+        """Whether the question asks what "you" did or said: in what a user asks, that is the assistant."""
+        return YOU.search(self.question.query) is not None
 
 
 @dataclass(frozen=True)

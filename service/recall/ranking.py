@@ -10,6 +10,7 @@ from db.pool import JsonObject, ServerKind, Transaction
 from db.recall import search
 from db.recall.search import Expansion, Hits
 from db.sessions import feedback
+from service.embedding import active as embedding_models
 from service.embedding.active import ActiveModel, ActiveProvider, active_model, embed_words
 from service.embedding.provider import Provider
 from service.recall.fusion import lent, linear, ranked
@@ -139,7 +140,7 @@ async def _asked(
     for last in (False, False, True):
         used = active_model(provider)
         with phase("embed"):
-            embedding, reason = await embed_question(question, used, settings)
+            embedding, reason = await embed_question(tx, question, used, settings)
         with phase("arms"):
             model = None if question.embedding is not None else used.model
             asked = await ask_arms(tx, question, embedding, skipped, model)
@@ -160,14 +161,23 @@ async def _asked(
 
 
 async def embed_question(
-    question: Question, used: ActiveModel, settings: EmbeddingSettings
+    tx: Transaction, question: Question, used: ActiveModel, settings: EmbeddingSettings
 ) -> tuple[search.Embedded | None, str | None]:
-    """The question's vector, or those of its words, or None; the reason, where the vector arm is skipped."""
+    """The question's vector, or those of its words, or None; the reason, where the vector arm is skipped.
+
+    A model that cannot tell words apart is not shown the names of speakers, which begin every text of theirs.
+    """
     if "vector" not in question.arms:
         return None, None
     if question.embedding is not None:
         return np.asarray(question.embedding, dtype=np.float32), None
-    return await embed_words(question.query, used, settings)
+    words = embed_words(question.query, used, settings)
+    if words is not None or used.provider is None:
+        return words, used.problem
+    namespaces = None if question.namespaces == "*" else question.namespaces
+    own = question.namespaces is None
+    text = await search.question_without_speakers(tx, query=question.query, namespaces=namespaces, own=own)
+    return await embedding_models.embed_question(text, used, settings)
 
 
 async def _around(plan: Plan, asked: Asked, arms: dict[str, Hits], near: Mapping[int, float]) -> Fused:
@@ -193,7 +203,7 @@ async def _around(plan: Plan, asked: Asked, arms: dict[str, Hits], near: Mapping
         if more:
             arms[name] = join_hits(more, depth)
             parts |= plan.parts({name: arms[name]}, mean, around.shares)
-    evidence = gather(around.coverage, near, mean, around.sources, around.named(plan), around.standings)
+    evidence = gather(around.coverage, near, mean, around.sources, around.named, around.standings)
     return around.fused(plan, parts, evidence)
 
 
@@ -224,9 +234,10 @@ class Around:
         """Whether one whom the question names also speaks."""
         return bool({"told", "said"} & set(self.standings.values()))
 
-    def named(self, plan: Plan) -> set[str]:
+    @property
+    def named(self) -> set[str]:
         """Sources that the question names."""
-        return {source for source in self.sources.values() if first_word(source) in plan.words}
+        return {source for key, source in self.sources.items() if self.standings.get(key) in {"told", "said"}}
 
     def fused(self, plan: Plan, parts: dict[str, dict[int, float]], evidence: dict[int, Evidence]) -> Fused:
         """Scores with what neighbours lend, times what it counts who said it."""
@@ -237,7 +248,7 @@ class Around:
         if kinds & SUBJECTS:
             given = {key: share * LENT_TO_STANDING for key, share in given.items()}
         beside = {
-            "several": len({first_word(source) for source in self.named(plan)}) > 1,
+            "several": len({first_word(source) for source in self.named}) > 1,
             "spoken": self.spoken,
             "own": "own" in kinds,
         }

@@ -10,15 +10,18 @@ returns table (doc_id bigint, standing text)
 language plpgsql stable set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off
 as $$
 declare
-    v_asked loci_internal.asked_of := loci_internal.whom_is_asked(p_namespace_id, p_query, p_user);
-    v_named boolean := v_asked.names <> '{}';
-    v_stems text[] := array(select loci_internal.word_stem(n.name) from unnest(v_asked.names) n(name));
-    v_first text[] := array(select left(n.name, 1) from unnest(v_asked.names) n(name));
-    v_words text[] := array(select loci_internal.word_stem(w.word) from unnest(v_asked.words) w(word));
+    v_asked    loci_internal.asked_of := loci_internal.whom_is_asked(p_namespace_id, p_query, p_user);
+    v_named    boolean := v_asked.names <> '{}';
+    v_stems    text[] := array(select loci_internal.word_stem(n.name) from unnest(v_asked.names) n(name));
+    v_first    text[] := array(select left(n.name, 1) from unnest(v_asked.names) n(name));
+    v_words    text[] := array(select loci_internal.word_stem(w.word) from unnest(v_asked.words) w(word));
+    v_speakers text[];
 begin
     if not v_named and v_asked.words = '{}' and not v_asked.first then
         return;
     end if;
+    v_speakers := v_asked.words
+        || array(select n.speaker from loci_internal.named_speakers(p_namespace_id, p_query) n);
     return query
     select d.doc_id, s.standing
     from (select distinct u.doc_id from unnest(p_documents) u(doc_id)) d
@@ -50,7 +53,7 @@ begin
         when v_asked.first and m.about is null and loci.is_first_person(m.content) then
             case when loci_internal.memory_party(m.source, m.created_by) = v_asked.party then 'own'
                  when lower(m.source) is distinct from 'assistant' then 'foreign' end  -- that is no other user
-        when substring(lower(m.source), '[[:alnum:]]+') = any (v_asked.words) then
+        when substring(lower(m.source), '[[:alnum:]]+') = any (v_speakers) then
             case when loci.is_first_person(m.content) then 'told' else 'said' end
         -- names are equal or not: Andreas is not Andrea, whatever the stems say
         when v_named and m.about is null and left(m.first_word, 1) = any (v_first) and exists (
