@@ -7,6 +7,7 @@
     python -m bench.recall_quality --keep /tmp/sets --choose grid.json --folds 5
     python -m bench.recall_quality --json after.jsonl                # a row a question: the rank of each piece of evidence
     python -m bench.recall_quality --relevance                       # does relevance tell what can be answered from what cannot?
+    python -m bench.recall_quality --embedder e5 --keep /tmp/e5      # the same with a dense model behind an endpoint, or minilm
     python -m bench.recall_quality --compare before.jsonl after.jsonl
 
 Each folder of --data holds documents.jsonl (namespace, id, seq, text and, in dialogues, speaker, session, timestamp) and
@@ -35,6 +36,7 @@ from bench.quality.answering import ask_relevance, asked_where, print_relevance
 from bench.quality.asking import DEFAULT, Way, ask, load, parse_way, read_ways, value_of, way
 from bench.quality.baselines import bare_postgres, baselines
 from bench.quality.choosing import Choices, print_choices
+from bench.quality.embedders import endpoint, missing_wheels
 from bench.quality.sets import QuestionSet, read, read_set, small_sets
 from bench.quality.tables import DIFFERENCE_HEADER, VERDICT_HEADER, print_differences, print_results, verdicts
 from bench.server import running, service
@@ -50,6 +52,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--data", type=Path, default=Path("../shared/retrieval/data"))
     parser.add_argument("--sets", help="comma-separated; default: every set of the folder")
     parser.add_argument("--url", help="a running service; default: one is started for the run")
+    parser.add_argument(
+        "--embedder", choices=["static", "minilm", "e5"], default="static", help="who makes vectors; see bench/quality/embedders.py"
+    )
     parser.add_argument("--keep", type=Path, help="folder of the service's database: loaded once, used again")
     parser.add_argument("--arms", default="lexical,vector,lexical+vector", help="arms beside the default; several joined by +")
     parser.add_argument("--no-baselines", action="store_true", help="leave BM25 out")
@@ -99,9 +104,12 @@ def served(options: argparse.Namespace) -> Iterator[httpx.Client]:
         if options.keep:
             options.keep.mkdir(parents=True, exist_ok=True)
             options.keep.chmod(0o755)  # the embedded server may run as another user
-            url, _ = stack.enter_context(running(options.keep))
+        dense = options.embedder != "static"
+        environment = stack.enter_context(endpoint(options.embedder, options.keep)) if dense else {}
+        if options.keep:
+            url, _ = stack.enter_context(running(options.keep, environment=environment))
         else:
-            url = stack.enter_context(service(options.url))
+            url = stack.enter_context(service(options.url, environment=environment))
         yield stack.enter_context(httpx.Client(base_url=f"{url}/api/v1", timeout=120))
 
 
@@ -169,6 +177,9 @@ def main() -> None:
     options = arguments()
     if not options.data.is_dir():
         print(f"skipped: no question sets in {options.data}")
+        sys.exit(0)
+    if absent := missing_wheels(options.embedder):
+        print(f"skipped: {options.embedder} needs {', '.join(absent)}: pip install --group embedders")
         sys.exit(0)
     names = options.sets.split(",") if options.sets else sorted(p.name for p in options.data.iterdir() if p.is_dir())
     names = [name for name in names if name != SMALL]
