@@ -20,8 +20,11 @@ begin
     if not v_named and v_asked.words = '{}' and not v_asked.first then
         return;
     end if;
-    v_speakers := v_asked.words
-        || array(select n.speaker from loci_internal.named_speakers(p_namespace_id, p_query) n);
+    v_speakers := v_asked.words;
+    if v_asked.names <> '{}' then  -- speakers by other names than the words of their sources
+        v_speakers := v_speakers
+            || array(select n.speaker from loci_internal.named_speakers(p_namespace_id, p_query) n);
+    end if;
     return query
     select d.doc_id, s.standing
     from (select distinct u.doc_id from unnest(p_documents) u(doc_id)) d

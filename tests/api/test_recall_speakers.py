@@ -98,7 +98,7 @@ def test_a_name_that_others_here_have_is_nobodys_spelling(api: Api) -> None:
 
 def test_a_spelling_that_two_speakers_are_like_is_neithers(api: Api) -> None:
     tell(api, ("Muhamet", "I go rowing on Mondays."))
-    assert {factor for factor in said_by(api, "What does Muhamed do on Mondays?").values()} == {1.0}
+    assert set(said_by(api, "What does Muhamed do on Mondays?").values()) == {1.0}
 
 
 RECOMMENDED = (("user", "The best trail is steep, people say."), ("assistant", "The best trail is the one by the lake."))
