@@ -73,7 +73,8 @@ def minilm() -> Embed:
         ids = np.array([tokenizer.encode(text).ids], dtype=np.int64)
         given = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
         found: Vectors = session.run(None, {name: value for name, value in given.items() if name in inputs})[0]
-        return found[0].mean(axis=0) if found.ndim == 3 else found[0]
+        vector: Vectors = found[0].mean(axis=0) if found.ndim == 3 else found[0]
+        return vector
 
     return lambda texts: np.stack([embed_one(text) for text in texts])
 
@@ -96,8 +97,9 @@ class Kept:
         key = blake2b(text.encode(), digest_size=16).digest()
         row = self._file.execute("select vector from vectors where text = ?", (key,)).fetchone()
         if row is not None:
-            return np.frombuffer(row[0], dtype=np.float32)
-        vector = self._load()([text])[0].astype(np.float32)
+            kept: Vectors = np.frombuffer(row[0], dtype=np.float32)
+            return kept
+        vector: Vectors = self._load()([text])[0].astype(np.float32)
         with self._file:
             self._file.execute("insert into vectors values (?, ?)", (key, vector.tobytes()))
         return vector
