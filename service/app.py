@@ -46,12 +46,13 @@ from service.operations.feed import Feed
 from service.places import Places
 from service.reads import Reads
 from service.rerank.factory import make_reranker
+from service.rerank.pieces import PieceStore
 from service.resources import Resources
 from service.routers import known_methods, shared_routes
 from service.settings import Settings, get_settings
 from service.spool import Spools
 from service.state import State
-from service.supervision import Supervisor
+from service.supervision import Supervisor, Work
 from service.turns import Turns
 from service.worker.handlers import HANDLERS
 from service.worker.priority import BACKGROUND, stand_back
@@ -229,8 +230,8 @@ def create_app(settings: Settings, url: str, server: EmbeddedServer | None = Non
     reads = make_reads(settings, pool, worker_pool, control, shares)
     uses = KeyUsageCounts(control)
     limiter = Limiter(partial(_lease, control, settings.rate_limit))
-    model, reranker = make_model(settings.llm), make_reranker(settings.rerank)
-    resources = Resources(settings, pool, provider, model, Prompts(settings.llm.prompts), reranker)
+    model, reranker, pieces = make_model(settings.llm), make_reranker(settings.rerank), PieceStore(worker_pool)
+    resources = Resources(settings, pool, provider, model, Prompts(settings.llm.prompts), reranker, pieces)
     feed, background = Feed(direct), Supervisor()
     runner = Runner(direct, replace(resources, pool=worker_pool), HANDLERS)
     worker = Worker(worker_pool, provider, runner, feed.grown, feed.is_awaited)
@@ -258,9 +259,14 @@ def create_app(settings: Settings, url: str, server: EmbeddedServer | None = Non
             await asyncio.gather(*(each.open(wait=True, timeout=30) for each in (pool, worker_pool, control)))
             await check(pool, settings)
             (worker.start if settings.worker else worker.start_feed)(background)
-            background.start("monitor", monitor.run)
-            background.start("accounts", partial(_account, state))
-            background.start("streams", feed.run)
+            beside: dict[str, Work] = {
+                "monitor": monitor.run,
+                "pieces": pieces.run,
+                "accounts": partial(_account, state),
+                "streams": feed.run,
+            }
+            for name, work in beside.items():
+                background.start(name, work)
             if reads is not None:
                 await closing.enter_async_context(reads.open(background))
             for endpoint in mcp:

@@ -9,6 +9,7 @@ from db.pool import OPERATOR, Origin, Pool, Transaction, transaction
 from service.embedding.provider import Provider
 from service.llm.model import ChatModel
 from service.llm.prompts import Prompts
+from service.rerank.pieces import PieceStore
 from service.rerank.reranker import Reranker
 from service.settings import Settings
 
@@ -23,6 +24,7 @@ class Resources:
     model: ChatModel | None = None
     prompts: Prompts = field(default_factory=Prompts)
     reranker: Reranker | None = None
+    pieces: PieceStore | None = None
     projecting: asyncio.Lock = field(default_factory=asyncio.Lock)  # one map at a time
     placing: asyncio.Lock = field(default_factory=asyncio.Lock)  # one constellation at a time
 

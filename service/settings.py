@@ -20,7 +20,7 @@ class EmbeddingSettings(BaseModel):
 
     provider: Literal["static", "openai", "minilm", "none"] = Field(
         default="static",
-        description="Who makes vectors: a small model on this CPU, an OpenAI-compatible endpoint, MiniLM (an extra), nobody",
+        description="Who makes vectors: a small model on this CPU, an OpenAI-compatible endpoint, MiniLM (extra `rerank`), nobody",
     )
     endpoint: str = Field(default="https://api.openai.com/v1", description="Address of the endpoint up to /v1, for openai")
     model: str = Field(default="text-embedding-3-small", description="Name of the model at the endpoint, for openai")
@@ -146,11 +146,11 @@ class LLMSettings(BaseModel):
 
 
 class RerankSettings(BaseModel):
-    """Who judges results of a recall once more: `LOCI_RERANK__ENDPOINT` and so on. Nobody by default."""
+    """Who judges results of a recall once more: `LOCI_RERANK__ENDPOINT` and so on."""
 
-    provider: Literal["endpoint", "minilm", "none"] = Field(
-        default="endpoint",
-        description="Who reranks: the endpoint, where one is set; MiniLM on this CPU (an extra); nobody",
+    provider: Literal["auto", "endpoint", "minilm", "none"] = Field(
+        default="auto",
+        description="Who reranks: the endpoint, MiniLM on this CPU (extra `rerank`), nobody; auto: the first that there is",
     )
     endpoint: str | None = Field(
         default=None,
@@ -165,7 +165,11 @@ class RerankSettings(BaseModel):
     top_n: int = Field(default=50, ge=2, le=200, description="Results that are judged where a recall does not say how many")
     max_chars: int = Field(default=2000, ge=1, description="Characters after which a text is cut before it is judged")
     timeout: float = Field(default=2.0, gt=0, description="Seconds without a byte after which a try is given up")
-    deadline: float = Field(default=3.0, gt=0, description="Seconds that a recall waits for the judgement in all")
+    deadline: float | None = Field(
+        default=None,
+        gt=0,
+        description="Seconds that a recall waits for the judgement in all. None: 3 for an endpoint, 0.5 for minilm",
+    )
     attempts: int = Field(default=2, ge=1, le=10, description="Tries of one call, within the deadline")
     weight: float | None = Field(
         default=None,
@@ -175,7 +179,7 @@ class RerankSettings(BaseModel):
     )
     price: float = Field(default=0.0, ge=0, description="Price of a million tokens, in the unit of LOCI_LLM__PROMPT_PRICE")
 
-    @field_validator("endpoint", "model", "weight", mode="before")
+    @field_validator("endpoint", "model", "weight", "deadline", mode="before")
     @classmethod
     def _none(cls, value: object) -> object:
         return None if isinstance(value, str) and value.strip().lower() in {"", "none"} else value

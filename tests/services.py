@@ -63,11 +63,11 @@ def has_model(database: Database) -> bool:
 def serve(
     database: Database, server: EmbeddedServer | None = None, *, tcp: bool = False, port: int = 0, **options: Any
 ) -> Iterator[Service]:
-    """Serve over a database until the block ends. `options` are settings; the embedding provider is none unless given. `server` is watched.
+    """Serve over a database until the block ends. `options` are settings; nobody embeds or reranks unless given. `server` is watched.
 
     With `tcp` it listens on a `port` of the loopback interface, a free one unless it is given, for clients that know no Unix sockets.
     """
-    options = {"embedding": {"provider": "none"}, "pool_size": 5, "allowed_hosts": ["loci"], **options}
+    options = {"embedding": {"provider": "none"}, "rerank": {"provider": "none"}, "pool_size": 5, "allowed_hosts": ["loci"], **options}
     options["deadlines"] = {**PATIENT, **options.get("deadlines", {})}
     options["limits"] = {"wait": PATIENCE, **options.get("limits", {})}
     if options["embedding"]["provider"] == "static":  # a question has its vector, however slow the machine is

@@ -114,7 +114,7 @@ async def check_reranker(settings: RerankSettings) -> Check:
             return Check("reranker", True, "none is configured; results stay in the order of the search")
         started = time.perf_counter()
         try:
-            await reranker.judge("Which word is it?", ["The word is loci.", "It rains."], deadline=settings.deadline)
+            await reranker.judge("Which word is it?", ["The word is loci.", "It rains."], deadline=2 * reranker.deadline)
         finally:
             await reranker.close()
     except (ModelError, RuntimeError) as error:

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from db import traces
 from db.models.calls import Prices
@@ -22,26 +22,27 @@ async def judge(
     query: str,
     texts: Sequence[str],
     before: Sequence[str | None] | None = None,
-) -> list[float]:
-    """A score for each text, within the deadline of the settings; `before`: see Reranker. Raises BudgetSpent, ModelError.
+    kept: Mapping[str, bytes] | None = None,
+) -> Judgement:
+    """A score for each text, within the reranker's deadline; `before`, `kept`: see Reranker. Raises BudgetSpent, ModelError.
 
     An endpoint reads the question once for each text, which is what is reserved. No transaction is open while it judges.
     """
-    deadline = resources.settings.rerank.deadline
+    deadline = reranker.deadline
     with traces.span("rerank", {"gen_ai.request.model": reranker.name, "loci.texts": len(texts)}):
         if not reranker.is_endpoint:
-            return (await reranker.judge(query, texts, deadline=deadline, before=before)).scores
+            return await reranker.judge(query, texts, deadline=deadline, before=before, kept=kept)
         until = time.monotonic() + deadline
         sent = sum(tokens_of(text) for text in texts) + len(texts) * tokens_of(query)
         call = await _reserve(resources, reranker, namespace, sent, deadline)
 
-        async def work() -> tuple[Completion, list[float]]:
+        async def work() -> tuple[Completion, Judgement]:
             started = time.monotonic()
             left = until - started
             if left <= 0:
                 raise ModelError("the reranker did not answer in time (LOCI_RERANK__DEADLINE)")
             judged: Judgement = await reranker.judge(query, texts, deadline=left)
-            return Completion("", judged.tokens, 0, round(1000 * (time.monotonic() - started))), judged.scores
+            return Completion("", judged.tokens, 0, round(1000 * (time.monotonic() - started))), judged
 
         return await call.run(work)
 

@@ -2,10 +2,11 @@
 
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
+from db.models.pieces import send_memory_pieces
 from db.pool import JsonObject, ServerKind, Transaction
 from db.recall import search
 from service.observability.metrics import PHASE_SECONDS
@@ -14,6 +15,7 @@ from service.recall.plan import Fused, Plan
 from service.recall.ranking import Ranking, note_hits
 from service.recall.sources import by_place, pack, unpack
 from service.recall.timing import milliseconds_since
+from service.rerank.pieces import Kept
 
 STANDINGS = {
     "about": "about whom the question names",
@@ -54,22 +56,43 @@ class Answer:
 
 @dataclass(frozen=True)
 class Pending:
-    """A recall whose memories are on their way: a cursor for each namespace that has some, by its place."""
+    """A recall whose memories are on their way: a cursor for each namespace that has some, by its place.
+
+    `pieces`: the same of what a reranker has read of them.
+    """
 
     ranking: Ranking
     rows: list[tuple[int, Any]]
     sent: float
+    pieces: list[tuple[int, Any]] = field(default_factory=list)
 
     @classmethod
-    async def send(cls, ranking: Ranking, beside: Iterable[int] = ()) -> "Pending":
-        """Send for the memories, and for others that a reranker reads `beside` them, without waiting."""
+    async def send(cls, ranking: Ranking, beside: Iterable[int] = (), keeps: str | None = None) -> "Pending":
+        """Send for the memories, and for others that a reranker reads `beside` them, without waiting.
+
+        `keeps`: the model of whom what it has read of them is sent for, too.
+        """
         sent = time.perf_counter()
         scope, sources = ranking.plan.question.scope, ranking.asked.sources
+        asked = by_place([*ranking.best, *beside]).items()
         rows = [
             (place, await search.send_recalled_memories(sources[place].tx, documents=documents, scope=scope))
-            for place, documents in by_place([*ranking.best, *beside]).items()
+            for place, documents in asked
         ]
-        return cls(ranking, rows, sent)
+        pieces = [
+            (place, await send_memory_pieces(sources[place].tx, documents=documents, model=keeps))
+            for place, documents in asked
+            if keeps is not None
+        ]
+        return cls(ranking, rows, sent, pieces)
+
+    async def read_pieces(self) -> dict[int, Kept]:
+        """Fetch what a reranker has read, by hit; also after the transaction."""
+        return {
+            pack(place, "memory", row["doc_id"]): Kept(row["text_hash"], row["pieces"])
+            for place, cursor in self.pieces
+            for row in await cursor.all()
+        }
 
     async def read(self) -> dict[int, JsonObject]:
         """Fetch the memories, also after the transaction: a row for each hit that is still there."""

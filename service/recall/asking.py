@@ -14,8 +14,8 @@ from service.recall.answer import Answer, Pending, answer_of, note
 from service.recall.log import is_logged
 from service.recall.passages import add_passages, long_results
 from service.recall.question import Question
-from service.recall.ranking import Ranking, with_turns
-from service.recall.rerank import rerank, results_to_judge, turns_to_read
+from service.recall.ranking import Ranking
+from service.recall.rerank import rerank, results_to_judge, to_judge
 from service.recall.rewrite import Read, rank_with, rewrite_question
 from service.recall.succession import later_first
 from service.resources import Resources
@@ -42,16 +42,14 @@ async def rank_memory(resources: Resources, read: Read, question: Question) -> t
         ranking = replace(made, started=started, skipped=made.skipped | skipped)
         if most:  # noted when it has been judged
             ranking = replace(ranking, best=ranking.best_of(max(question.k, most)))
-            if resources.reranker is not None and resources.reranker.reads_turns:
-                ranking = await with_turns(ranking, ranking.best[:most])
-            return await Pending.send(ranking, turns_to_read(ranking)), None
+            return await to_judge(resources, ranking, most), None
         ranking = ranking.likely()
         return await Pending.send(ranking), await note(None, ranking)
 
     pending, recall_id = await read(ranked)
     ranking, rows, judged = pending.ranking, await pending.read(), None
     if most:
-        ranking, judged = await rerank(resources, ranking, rows, most)
+        ranking, judged = await rerank(resources, ranking, rows, most, await pending.read_pieces())
         ranking = replace(ranking, best=ranking.best[: question.k]).likely()
         recall_id = await read(partial(note, ranking=ranking)) if _is_noted(ranking) else None
     if question.max_chars is not None:

@@ -3,21 +3,25 @@
 Texts are read first and judged when the transaction has ended, so that no connection waits for an endpoint.
 """
 
+import asyncio
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 from db.pool import JsonObject
 from service.jobs.job import Postponed
 from service.llm.model import ModelError
 from service.models.reranking import judge
+from service.recall.answer import Pending
 from service.recall.fusion import Neighbours, lent
 from service.recall.question import Question
-from service.recall.ranking import Ranking
-from service.recall.sources import unpack
+from service.recall.ranking import Ranking, with_turns
+from service.recall.sources import is_memory, unpack
 from service.recall.timing import phase
-from service.rerank.reranker import Reranker
+from service.rerank.pieces import Kept, Reading, done, known
+from service.rerank.reranker import Read, Reranker, StillReading
 from service.resources import Resources
 from service.text.subject import statement
 
@@ -46,10 +50,24 @@ def beside(near: Neighbours[int]) -> dict[int, list[int]]:
     return {key: [other for other, share in others if share == largest[key]] for key, others in near.items()}
 
 
+async def to_judge(resources: Resources, ranking: Ranking, most: int) -> Pending:
+    """Send for what a reranker reads: the first `most` of the ranking, with the turns beside them where it reads these."""
+    reranker = resources.reranker
+    if reranker is not None and reranker.reads_turns:
+        ranking = await with_turns(ranking, ranking.best[:most])
+    return await Pending.send(ranking, turns_to_read(ranking), None if reranker is None else reranker.keeps)
+
+
 async def rerank(
-    resources: Resources, ranking: Ranking, rows: Mapping[int, JsonObject], most: int
+    resources: Resources,
+    ranking: Ranking,
+    rows: Mapping[int, JsonObject],
+    most: int,
+    kept: Mapping[int, Kept] = MappingProxyType({}),
 ) -> tuple[Ranking, JsonObject | None]:
     """The first `most` of the ranking in a new order, and who made it: None where nobody did. `skipped` then says why.
+
+    `kept`: what the reranker has read of hits before. What it reads now is kept in the background.
 
     Memories of a namespace whose setting recall_rerank is off are shown to nobody: they keep the score that they have.
     """
@@ -61,27 +79,44 @@ async def rerank(
     if reranker is None or len(shown) < 2:  # noqa: PLR2004 (one result has one order)
         return ranking, None
     longest = resources.settings.rerank.max_chars
-    texts = [text_of(rows[key])[:longest] for key in shown]
-    before = None
-    if reranker.reads_turns:
-        turns = turns_before(ranking.near, rows)
-        before = [text_of(rows[turns[key]])[:longest] if key in turns else None for key in shown]
+    texts = {key: text_of(rows[key])[:longest] for key in shown}
+    turns = turns_before(ranking.near, rows) if reranker.reads_turns else {}
+    said = {turn: text_of(rows[turn])[:longest] for turn in (turns[key] for key in shown if key in turns)}
     try:
         with phase("rerank"):
-            scores = await judge(
+            judgement = await judge(
                 resources,
                 reranker,
                 namespace=sources[unpack(shown[0])[0]].name,
                 query=ranking.plan.question.query[:LONGEST_QUESTION],
-                texts=texts,
-                before=before,
+                texts=list(texts.values()),
+                before=[said[turns[key]] if key in turns else None for key in shown] if reranker.reads_turns else None,
+                kept=known(said | texts, kept),
             )
     except (ModelError, Postponed) as error:
         ranking.skipped["rerank"] = str(error)
+        if isinstance(error, StillReading):
+            _keep(resources, ranking, reranker, said | texts, error.reading)
         return ranking, None
-    judged = dict(zip(shown, scores, strict=True))
+    if judgement.read:
+        _keep(resources, ranking, reranker, said | texts, done(judgement.read))
+    judged = dict(zip(shown, judgement.scores, strict=True))
     counted = in_conversation(judged, ranking) if reranker.reads_turns else judged
     return reordered(ranking, judged, counted, reranker), {"model": reranker.name, "results": len(shown)}
+
+
+def _keep(
+    resources: Resources, ranking: Ranking, reranker: Reranker, texts: Mapping[int, str], read: "asyncio.Future[Read]"
+) -> None:
+    """Have what is read of memories kept, as soon as it is there."""
+    if resources.pieces is None or reranker.keeps is None:
+        return
+    places: dict[str, list[tuple[str, int]]] = {}
+    for key, text in texts.items():
+        place, _, number = unpack(key)
+        if is_memory(key):
+            places.setdefault(text, []).append((ranking.asked.sources[place].name, number))
+    resources.pieces.put(Reading(reranker.keeps, places, read))
 
 
 def turns_before(near: Neighbours[int], rows: Mapping[int, JsonObject]) -> dict[int, int]:

@@ -7,7 +7,7 @@ answer that is not so nothing is used.
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import httpx
@@ -19,6 +19,7 @@ from service.llm.replies import PASSING, bounded, code_of, read_error
 from service.rerank.reranker import Judgement
 from service.settings import RerankSettings
 
+DEADLINE = 3.0  # seconds
 CONNECT = 1.0  # seconds until somebody listens
 LARGEST_COUNT = 10**9
 LARGEST_SCORE = 1e30  # what is not below it (NaN neither) is no score
@@ -31,11 +32,13 @@ class EndpointReranker:
 
     is_endpoint = True
     reads_turns = False
+    keeps: str | None = None
 
     def __init__(self, settings: RerankSettings, transport: httpx.AsyncBaseTransport | None = None) -> None:
         assert settings.endpoint is not None  # noqa: S101 (make_reranker asks)
         self._settings = settings
         self.weight = 1.0 if settings.weight is None else settings.weight
+        self.deadline = DEADLINE if settings.deadline is None else settings.deadline
         self._url = httpx.URL(settings.endpoint.rstrip("/").removesuffix("/rerank") + "/rerank")
         self._host = self._url.netloc.decode().rpartition("@")[2] or "the endpoint"
         self.name = settings.model or self._host[:255]
@@ -50,6 +53,7 @@ class EndpointReranker:
         *,
         deadline: float,
         before: Sequence[str | None] | None = None,  # noqa: ARG002 (each text is judged alone)
+        kept: Mapping[str, bytes] | None = None,  # noqa: ARG002
     ) -> Judgement:
         """Have the endpoint score the texts. Raises ModelError, InvalidAnswer."""
         started = time.monotonic()

@@ -1,93 +1,115 @@
-"""Optional: late interaction over the token vectors of all-MiniLM-L6-v2, on this CPU (extra `minilm`; needs torch)."""
+"""Late interaction over the token vectors of all-MiniLM-L6-v2, on this CPU (extra `rerank`)."""
 
 import asyncio
-import logging
-import threading
-from collections import OrderedDict
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 
-import numpy as np
-
-from service.embedding.minilm import load_model
+from service.embedding.minilm import AT_ONCE, DIMENSIONS, LONGEST, MiniLM
 from service.llm.model import ModelError
 from service.rerank.late_interaction import Pieces, interactions
-from service.rerank.reranker import Judgement
+from service.rerank.reranker import Judgement, Read, StillReading
 from service.settings import RerankSettings
 
-log = logging.getLogger(__name__)
+T = TypeVar("T")
 WEIGHT = 0.8  # measured: docs/design/relevance.md
-LONGEST = 256  # pieces of a text that the model was made for
-BATCH = 16  # texts at once; between two of them a judgement that nobody waits for ends
-KEPT = 100_000  # pieces whose vectors are kept: 77 MB
+DEADLINE = 0.5  # seconds
+CHARACTERS = 4  # of a piece, about
+READINGS = 4  # that go on for judgements that came too late; a further one is not begun
+NOTICE = 0.2  # share that the latest batch has in what a piece is believed to take
 
 
 class MiniLMReranker:
-    """Judges in one thread, one question after the other. The vectors of texts that were judged lately are kept."""
+    """Judges in one thread, one question after the other; texts are read a few at a time, so that no question waits for long.
+
+    What it reads is not kept here: who asks keeps it, and gives it again.
+    """
 
     is_endpoint = False
     reads_turns = True
     name = "minilm/late-interaction"
+    keeps: str | None = "minilm-int8"
 
     def __init__(self, settings: RerankSettings) -> None:
         self.weight = WEIGHT if settings.weight is None else settings.weight
-        self._model = load_model()
+        self.deadline = DEADLINE if settings.deadline is None else settings.deadline
+        self._model = MiniLM()
         self._thread = ThreadPoolExecutor(1, "rerank")
-        self._kept: OrderedDict[str, Pieces] = OrderedDict()
-        self._size = 0
+        self._pace = 0.0005  # seconds a piece
+        self._readings: set[asyncio.Future[Read]] = set()
 
     async def judge(
-        self, query: str, texts: Sequence[str], *, deadline: float, before: Sequence[str | None] | None = None
+        self,
+        query: str,
+        texts: Sequence[str],
+        *,
+        deadline: float,
+        before: Sequence[str | None] | None = None,
+        kept: Mapping[str, bytes] | None = None,
     ) -> Judgement:
-        """Judge in another thread. Raises ModelError where that takes too long."""
-        over = threading.Event()
+        """Judge in another thread. Raises StillReading where that takes too long, ModelError where nothing is read either."""
+        started, earlier, there = time.monotonic(), before or [None] * len(texts), kept or {}
+        wanted = dict.fromkeys([*texts, *(text for text in earlier if text is not None)])
+        reading = self._begin(sorted((text for text in wanted if text not in there), key=len), deadline)
         try:
             async with asyncio.timeout(deadline):
-                return await asyncio.get_running_loop().run_in_executor(self._thread, self._judge, query, texts, before, over)
+                (question,) = await self._run(self._pieces, [query])
+                read = await asyncio.shield(reading)
+                packed = {**there, **read}
+                return Judgement(await self._run(_judged, question, texts, earlier, packed), read=read)
         except TimeoutError:
-            raise ModelError(f"MiniLM had not judged after {deadline:.2g} s (LOCI_RERANK__DEADLINE)") from None
-        except RuntimeError as error:  # torch's; its words may hold anything
-            raise ModelError(f"MiniLM failed ({type(error).__name__})") from None
-        finally:
-            over.set()
+            spent = f"MiniLM had not judged after {time.monotonic() - started:.2g} s (LOCI_RERANK__DEADLINE)"
+            raise StillReading(spent, reading) from None
 
-    def _judge(self, query: str, texts: Sequence[str], before: Sequence[str | None] | None, over: threading.Event) -> Judgement:
-        (question,) = self._read([query])
-        earlier = before or [None] * len(texts)
-        wanted = dict.fromkeys([*texts, *(text for text in earlier if text is not None)])
-        missing = sorted((text for text in wanted if text not in self._kept), key=len)
-        read: dict[str, Pieces] = {text: self._kept[text] for text in wanted if text in self._kept}
-        for start in range(0, len(missing), BATCH):
-            if over.is_set():
-                raise ModelError("nobody waits any more")
-            batch = missing[start : start + BATCH]
-            read |= zip(batch, self._read(batch), strict=True)
-        self._keep(read)
-        turns = [None if text is None else read[text] for text in earlier]
-        return Judgement(interactions(question, [read[text] for text in texts], turns))
+    def _begin(self, texts: list[str], deadline: float) -> asyncio.Future[Read]:
+        """Begin to read. Raises StillReading at once where it cannot be done in time, ModelError where much is being read."""
+        if texts and len(self._readings) >= READINGS:
+            raise ModelError("MiniLM is still reading what others asked about")
+        reading = asyncio.ensure_future(self._read(texts))
+        self._readings.add(reading)
+        reading.add_done_callback(self._ended)
+        if self._pace * sum(min(LONGEST, 2 + len(text) // CHARACTERS) for text in texts) > deadline:
+            raise StillReading(f"MiniLM reads {len(texts)} texts first: ask again", reading)
+        return reading
 
-    def _read(self, texts: list[str]) -> list[Pieces]:
+    def _ended(self, reading: asyncio.Future[Read]) -> None:
+        self._readings.discard(reading)
+        _ = reading.cancelled() or reading.exception()  # it may be that nobody waits for it
+
+    async def _read(self, texts: list[str]) -> Read:
+        read: Read = {}
+        for start in range(0, len(texts), AT_ONCE):
+            batch = texts[start : start + AT_ONCE]
+            pieces = await self._run(self._timed, batch)
+            read |= {text: one.packed() for text, one in zip(batch, pieces, strict=True)}
+        return read
+
+    def _timed(self, texts: list[str]) -> list[Pieces]:
+        started = time.perf_counter()
+        pieces = self._pieces(texts)
+        spent = (time.perf_counter() - started) / sum(2 + len(one.ids) for one in pieces)
+        self._pace += NOTICE * (spent - self._pace)
+        return pieces
+
+    def _pieces(self, texts: list[str]) -> list[Pieces]:
         """Pieces of texts without the marks at their ends."""
-        import torch
+        return [Pieces.of(ids[1:-1], states[1:-1]) for ids, states in self._model.encode(texts)]
 
-        features = self._model.tokenizer(texts, padding=True, truncation=True, max_length=LONGEST, return_tensors="pt")
-        with torch.inference_mode():
-            states = self._model.forward(dict(features))["token_embeddings"]
-            vectors = torch.nn.functional.normalize(states, dim=-1).numpy().astype(np.float16)
-        ids, lengths = features["input_ids"].numpy().astype(np.int32), features["attention_mask"].sum(dim=1).tolist()
-        return [Pieces(ids[n, 1 : length - 1], vectors[n, 1 : length - 1].copy()) for n, length in enumerate(lengths)]
-
-    def _keep(self, read: dict[str, Pieces]) -> None:
-        """Keep what was read, and drop what has not been asked for the longest."""
-        for text, pieces in read.items():
-            if text not in self._kept:
-                self._size += len(pieces.ids)
-            self._kept[text] = pieces
-            self._kept.move_to_end(text)
-        while self._size > KEPT:
-            _, dropped = self._kept.popitem(last=False)
-            self._size -= len(dropped.ids)
+    async def _run(self, work: Callable[..., T], *arguments: object) -> T:
+        """Run work in the thread. Raises ModelError for what onnxruntime raises, whose words may hold anything."""
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._thread, work, *arguments)
+        except (RuntimeError, ValueError) as error:
+            raise ModelError(f"MiniLM failed ({type(error).__name__})") from None
 
     async def close(self) -> None:
-        """End the thread; what is being judged is given up."""
+        """End the thread; what is being read is given up."""
+        for reading in list(self._readings):
+            reading.cancel()
         self._thread.shutdown(wait=False, cancel_futures=True)
+
+
+def _judged(question: Pieces, texts: Sequence[str], before: Sequence[str | None], packed: Mapping[str, bytes]) -> list[float]:
+    read = {text: Pieces.unpacked(kept, DIMENSIONS) for text, kept in packed.items()}
+    return interactions(question, [read[text] for text in texts], [None if turn is None else read[turn] for turn in before])

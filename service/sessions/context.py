@@ -6,7 +6,7 @@ is new to the session is rendered.
 """
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -16,10 +16,14 @@ from db.sessions import context as db
 from loci.models.sessions import ContextInput
 from service.embedding.provider import Provider
 from service.observability.metrics import CONTEXTS, INJECTED
+from service.recall.answer import Pending
 from service.recall.passages import LINE, find_passages
 from service.recall.question import ARMS, Question, make_scope
 from service.recall.ranking import Ranking, note_hits, rank
+from service.recall.rerank import rerank, to_judge
+from service.recall.rewrite import Read
 from service.recall.succession import later_first
+from service.resources import Resources
 from service.sessions.context_text import (
     HEADERS,
     LINES,
@@ -77,14 +81,46 @@ def request_of(stated: ContextInput, space: str | None, max_chars: int) -> Conte
     )
 
 
+async def rerank_context(resources: Resources, read: Read, request: ContextRequest) -> Ranking | None:
+    """Memories for a context as a reranker on this machine orders them; None where none judges here.
+
+    No transaction is open while it judges. An endpoint is not asked: a context is built before each inference.
+    """
+    reranker, most = resources.reranker, resources.settings.rerank.top_n
+    if reranker is None or reranker.is_endpoint or request.message is None or "memories" not in request.sections:
+        return None
+
+    async def ranked(tx: Transaction) -> Pending | None:
+        limits = (await tx.entered()).settings
+        asked = _asked(request, limits)
+        made = await _rank(tx, request, asked, limits, resources.provider, resources.settings.embedding)
+        if made is None or "memories" not in asked:
+            return None
+        return await to_judge(resources, replace(made, best=made.best_of(max(len(made.best), most))), most)
+
+    pending = await read(ranked)
+    if pending is None:
+        return None
+    judged, _ = await rerank(resources, pending.ranking, await pending.read(), most, await pending.read_pieces())
+    return judged
+
+
 async def build_context(
-    tx: Transaction, request: ContextRequest, provider: Provider | None, settings: EmbeddingSettings
+    tx: Transaction,
+    request: ContextRequest,
+    provider: Provider | None,
+    settings: EmbeddingSettings,
+    ranked: Ranking | None = None,
 ) -> JsonObject:
-    """Build a context; with a session what it shows is noted, and entities that the message names are touched."""
-    started = time.perf_counter()
+    """Build a context; with a session what it shows is noted, and entities that the message names are touched.
+
+    `ranked`: what `rerank_context` has found.
+    """
+    started = time.perf_counter() if ranked is None else ranked.started
     limits = (await tx.entered()).settings
-    asked = set(request.sections) - ({"memories"} if _k(request, limits) == 0 else set())
-    ranking = await _rank(tx, request, asked, limits, provider, settings)
+    asked = _asked(request, limits)
+    found = await _rank(tx, request, asked, limits, provider, settings) if ranked is None else ranked.within(tx)
+    ranking = None if found is None else await _noted(found, request, asked, limits)
     parts = await _gather(tx, request, asked, ranking)
     await _mark_unsettled(tx, request, asked, parts)
     draft = Draft(parts, ranking, int(limits["context_keys"]))
@@ -106,6 +142,10 @@ async def build_context(
         "took_ms": round(1000 * (time.perf_counter() - started), 2),
         "server": tx.server,
     }
+
+
+def _asked(request: ContextRequest, limits: JsonObject) -> set[str]:
+    return set(request.sections) - ({"memories"} if _k(request, limits) == 0 else set())
 
 
 def _k(request: ContextRequest, limits: JsonObject) -> int:
@@ -135,7 +175,12 @@ async def _rank(
         min_relevance=request.min_relevance,
         asked_at=request.scope.as_of or datetime.now(UTC),
     )
-    ranking = (await later_first(await rank(tx, question, provider, settings))).likely()
+    return await later_first(await rank(tx, question, provider, settings))
+
+
+async def _noted(found: Ranking, request: ContextRequest, asked: set[str], limits: JsonObject) -> Ranking:
+    """The ranking with as many as are asked for and likely enough; what the session has found again is noted."""
+    ranking = replace(found, best=found.best[: _k(request, limits)]).likely()
     if not request.preview:
         await note_hits(ranking)
     if "constraints" not in asked:
@@ -253,7 +298,7 @@ class Draft:
 def _scored(row: JsonObject, ranking: Ranking | None) -> JsonObject:
     """A memory with its score and relevance in the recall; None for one that no query found."""
     said = {
-        "score": ranking.fused.scores.get(row["cursor"]) if ranking else None,
+        "score": ranking.score(row["cursor"]) if ranking and row["cursor"] in ranking.fused.scores else None,
         "relevance": ranking.relevance.get(row["cursor"]) if ranking else None,
     }
     return {**{key: value for key, value in row.items() if key != "cursor"}, **said}

@@ -42,6 +42,7 @@ grant select on
     loci_data.memory_closure,
     loci_data.memory_links,
     loci_data.memory_mentions,
+    loci_data.memory_pieces,
     loci_data.memory_placements,
     loci_data.memory_texts,
     loci_data.memory_vectors,

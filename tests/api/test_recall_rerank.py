@@ -3,7 +3,7 @@
 import asyncio
 import json
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -317,16 +317,25 @@ class Reader:
 
     name = "reader"
     weight = 1.0
+    deadline = PATIENCE
     is_endpoint = False
     reads_turns = True
+    keeps = None
 
     def __init__(self, liked: str) -> None:
         self.liked = liked
         self.shown: dict[str, str | None] = {}
 
     async def judge(
-        self, query: str, texts: Sequence[str], *, deadline: float, before: Sequence[str | None] | None = None
+        self,
+        query: str,
+        texts: Sequence[str],
+        *,
+        deadline: float,
+        before: Sequence[str | None] | None = None,
+        kept: Mapping[str, bytes] | None = None,
     ) -> Judgement:
+        assert not kept
         assert query
         assert deadline > 0
         self.shown = dict(zip(texts, before or (), strict=True))

@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from service.llm.model import InvalidAnswer
 from service.recall.rerank import beside, blended, turns_before
 from service.recall.rewrite import LONGEST_PART, MOST, further_questions
+from service.rerank import factory
 from service.rerank.endpoint import read_judgement
 from service.rerank.factory import make_reranker
 from service.rerank.late_interaction import Pieces, interactions
@@ -46,7 +48,28 @@ def test_scores_stay_between_the_lowest_and_the_highest(judged: dict[int, tuple[
 
 def pieces(*ids: int) -> Pieces:
     """Texts whose pieces are axes: the same piece has a cosine of 1, another of 0."""
-    return Pieces(np.array(ids, dtype=np.int32), np.eye(8, dtype=np.float16)[list(ids)].reshape(-1, 8))
+    return Pieces(np.array(ids, dtype=np.int32), (np.eye(8, dtype=np.int8) * 127)[list(ids)].reshape(-1, 8))
+
+
+def read_pieces(count: int, seed: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    dice = np.random.default_rng(seed)
+    return dice.integers(0, 30_522, count), dice.normal(scale=dice.uniform(0.01, 10), size=(count, 384)).astype(np.float32)
+
+
+@given(st.integers(0, 40), st.integers(0, 2**32 - 1))
+def test_pieces_come_back_as_they_were_kept(count: int, seed: int) -> None:
+    made = Pieces.of(*read_pieces(count, seed))
+    back = Pieces.unpacked(made.packed(), 384)
+    assert (back.ids.tolist(), back.vectors.tolist()) == (made.ids.tolist(), made.vectors.tolist())
+    assert len(made.packed()) == 386 * count
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_a_byte_a_dimension_moves_no_cosine_by_a_hundredth(seed: int) -> None:
+    ids, states = read_pieces(2, seed)
+    a, b = (Pieces.of(ids[n : n + 1], states[n : n + 1]) for n in (0, 1))
+    exact = float(states[0] @ states[1] / np.linalg.norm(states[0]) / np.linalg.norm(states[1]))
+    assert interactions(a, [b]) == [pytest.approx(max(0.0, exact), abs=0.01)]
 
 
 def test_a_rare_piece_counts_more_than_one_that_all_texts_have() -> None:
@@ -114,7 +137,14 @@ def test_further_questions_are_few_short_lines_that_differ(query: str, said: lis
     assert len({*folded, " ".join(query.split()).casefold()}) == len(folded) + 1
 
 
-def test_nobody_judges_unless_somebody_is_configured() -> None:
+def test_nobody_judges_where_the_extra_is_missing_and_no_endpoint_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(factory, "is_installed", lambda: False)
     assert make_reranker(RerankSettings()) is None
     assert make_reranker(RerankSettings(endpoint="none")) is None
+
+
+def test_an_endpoint_comes_before_the_extra_and_none_before_both() -> None:
+    made = make_reranker(RerankSettings(endpoint="http://127.0.0.1:1"))
+    assert made is not None
+    assert made.is_endpoint
     assert make_reranker(RerankSettings(provider="none", endpoint="http://127.0.0.1:1")) is None

@@ -48,6 +48,11 @@ class Secret:
         child = world.write("zanzibar xylophone child", parent_id=self.memory, embedding=[1.0, 0.0, 0.0])["id"]
         world.write("zanzibar later", lineage="zanzibar")
         world.rows("select * from loci_api.link_memories(%(ns)s, %(a)s, %(b)s, 'zanzibar')", a=self.memory, b=child)
+        world.rows(
+            "select loci_api.store_memory_pieces(%(ns)s, array[(select doc_id from loci_data.memories where id = %(id)s)], 'zanzibar',"
+            " array['0123456789abcdef'::bytea], array['zanzibar'::bytea])",
+            id=self.memory,
+        )
         self.key = uuid4()
         world.rows("select * from loci_api.create_key(%(ns)s, 'reader', 'zanzibar', %(id)s, sha256('k'))", id=self.key)
         world.rows(

@@ -7,7 +7,7 @@ from fastapi.responses import Response
 
 from db.pool import Transaction
 from loci.models.sessions import ContextInput, ContextOut
-from service.http.caller import CallerDependency
+from service.http.caller import CallerDependency, Work
 from service.http.parameters import Space
 from service.http.replies import reply
 from service.http.responses import problems
@@ -24,13 +24,19 @@ async def build_context(body: ContextInput, caller: CallerDependency, space: Spa
     stores nothing, and needs no more than reading.
     """
     request = context.request_of(body, space, caller.state.settings.max_chars)
+    reads, state = body.session_id is None or body.preview, caller.state
     built: list[dict[str, Any]] = []
 
+    async def read(step: Work) -> Any:
+        return await caller.read(step, creates=not reads)
+
+    ranked = await context.rerank_context(state.resources, read, request)
+
     async def work(tx: Transaction) -> dict[str, Any]:
-        built[:] = [await context.build_context(tx, request, caller.state.provider, caller.state.settings.embedding)]
+        built[:] = [await context.build_context(tx, request, state.provider, state.settings.embedding, ranked)]
         return built[0]
 
-    response = reply(await caller.read(work)) if body.session_id is None or body.preview else await caller.write(work)
+    response = reply(await caller.read(work)) if reads else await caller.write(work)
     for done in [] if body.preview else built:  # none where the reply is one that was kept
         context.count_context(done)
     return response
