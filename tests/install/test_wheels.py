@@ -167,7 +167,7 @@ def test_the_client_alone_works_in_a_project_with_packages_called_service_and_db
 def test_every_line_that_installs_something_names_what_is_ours() -> None:
     """Whoever copies a line gets Loci, and no stranger's program of a similar name."""
     ours = re.compile(
-        r"\.|\./client|(\./client|loci-pg-client)\[langgraph\]|loci-pg-(client|server)|loci-pg-server\[(minilm|traces)\]"
+        r"\.|\./client|(\./client|loci-pg-client)\[langgraph\]|loci-pg-(client|server)|loci-pg-server\[(rerank|traces)\]"
         rf"|(\.|\$PWD)/dist/loci_pg_(client|server)-{re.escape(__version__)}-py3-none-any\.whl"
     )
     pages = [
