@@ -11,6 +11,7 @@ from uuid import UUID
 
 from db.pool import JsonObject, Transaction
 from service.recall.answer import Answer, Pending, answer_of, note
+from service.recall.enough import as_many_as_answer
 from service.recall.log import is_logged
 from service.recall.passages import add_passages, long_results
 from service.recall.question import Question
@@ -43,14 +44,14 @@ async def rank_memory(resources: Resources, read: Read, question: Question) -> t
         if most:  # noted when it has been judged
             ranking = replace(ranking, best=ranking.best_of(max(question.k, most)))
             return await to_judge(resources, ranking, most), None
-        ranking = ranking.likely()
+        ranking = as_many_as_answer(ranking).likely()
         return await Pending.send(ranking), await note(None, ranking)
 
     pending, recall_id = await read(ranked)
     ranking, rows, judged = pending.ranking, await pending.read(), None
     if most:
         ranking, judged = await rerank(resources, ranking, rows, most, await pending.read_pieces())
-        ranking = replace(ranking, best=ranking.best[: question.k]).likely()
+        ranking = as_many_as_answer(replace(ranking, best=ranking.best[: question.k])).likely()
         recall_id = await read(partial(note, ranking=ranking)) if _is_noted(ranking) else None
     if question.max_chars is not None:
         await _show_passages(resources, read, ranking, rows, question.max_chars)

@@ -10,6 +10,7 @@ from loci.models.recall import Fusion, RecallInput
 
 Arm = Literal["lexical", "vector", "graph", "hierarchy", "walk", "working_memory", "conversation"]
 Rewriting = Literal["decompose", "hypothetical"]
+MOST = 50  # results where their number is left open
 ARMS: tuple[Arm, ...] = ("lexical", "vector", "graph", "hierarchy", "walk")
 
 
@@ -17,16 +18,17 @@ ARMS: tuple[Arm, ...] = ("lexical", "vector", "graph", "hierarchy", "walk")
 class Question:
     """What is asked: text, how many results, and how to search. None: the namespace's setting.
 
-    `similarity`: the cosine from which a memory counts that only its meaning found; None: any. `namespaces` None: the
-    transaction's; "*": all that the caller may read. `user`: whom the first person means; None: the key's user, or nobody in
-    particular. `min_relevance`: results below it are left out. `rerank`: how many results a reranker judges; True and None: as
-    configured; False: none. `rewrite`: how a language model adds questions to this one; None: not at all. `max_chars`:
-    the room in which results are to be shown, so that long ones have a passage; None: they have none. `asked_at`: the moment
-    that `yesterday` is told from; `time_zone`: of the one who asks, None: that of the key.
+    `auto`: as many as may answer, `k` at most. `similarity`: the cosine from which a memory counts that only its meaning found;
+    None: any. `namespaces` None: the transaction's; "*": all that the caller may read. `user`: whom the first person means; None:
+    the key's user, or nobody in particular. `min_relevance`: results below it are left out. `rerank`: how many results a reranker
+    judges; True and None: as configured; False: none. `rewrite`: how a language model adds questions to this one; None: not at
+    all. `max_chars`: the room in which results are to be shown, so that long ones have a passage; None: they have none.
+    `asked_at`: the moment that `yesterday` is told from; `time_zone`: of the one who asks, None: that of the key.
     """
 
     query: str
     k: int = 10
+    auto: bool = False
     arms: tuple[Arm, ...] = ARMS
     weights: dict[str, float] = field(default_factory=dict)
     fusion: Fusion | None = None
@@ -56,7 +58,8 @@ def question_of(stated: RecallInput) -> Question:
     """The question that a request asks."""
     return Question(
         query=stated.query,
-        k=stated.k,
+        k=MOST if stated.k == "auto" else stated.k,
+        auto=stated.k == "auto",
         arms=tuple(dict.fromkeys(stated.arms)) if stated.arms else ARMS,
         weights=stated.weights.model_dump(exclude_none=True) if stated.weights else {},
         fusion=stated.fusion,

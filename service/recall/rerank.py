@@ -53,9 +53,11 @@ def beside(near: Neighbours[int]) -> dict[int, list[int]]:
 async def to_judge(resources: Resources, ranking: Ranking, most: int) -> Pending:
     """Send for what a reranker reads: the first `most` of the ranking, with the turns beside them where it reads these."""
     reranker = resources.reranker
-    if reranker is not None and reranker.reads_turns:
+    if reranker is None or not most:
+        return await Pending.send(ranking)
+    if reranker.reads_turns:
         ranking = await with_turns(ranking, ranking.best[:most])
-    return await Pending.send(ranking, turns_to_read(ranking), None if reranker is None else reranker.keeps)
+    return await Pending.send(ranking, turns_to_read(ranking), reranker.keeps)
 
 
 async def rerank(

@@ -8,7 +8,7 @@ is new to the session is rendered.
 import time
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Literal
 
 from db.pool import JsonObject, Transaction
 from db.recall.search import Scope
@@ -17,8 +17,9 @@ from loci.models.sessions import ContextInput
 from service.embedding.provider import Provider
 from service.observability.metrics import CONTEXTS, INJECTED
 from service.recall.answer import Pending
+from service.recall.enough import as_many_as_answer
 from service.recall.passages import LINE, find_passages
-from service.recall.question import ARMS, Question, make_scope
+from service.recall.question import ARMS, MOST, Question, make_scope
 from service.recall.ranking import Ranking, note_hits, rank
 from service.recall.rerank import rerank, to_judge
 from service.recall.rewrite import Read
@@ -46,7 +47,9 @@ KINDS = {"session", "patrol", "subagent"}
 
 @dataclass(frozen=True)
 class ContextRequest:
-    """What a context is for. None: `k` is setting context_memories, `user` the one of the key, or nobody.
+    """What a context is for. None: `user` is the one of the key, or nobody.
+
+    `k` None: the setting context_memories; auto: as many as may answer.
 
     Without a session, and of a preview, nothing is stored.
     """
@@ -55,7 +58,7 @@ class ContextRequest:
     session_id: str | None = None
     user: str | None = None
     space: str | None = None
-    k: int | None = None
+    k: int | Literal["auto"] | None = None
     min_relevance: float | None = None
     max_chars: int = 16_000
     preview: bool = False
@@ -149,6 +152,8 @@ def _asked(request: ContextRequest, limits: JsonObject) -> set[str]:
 
 
 def _k(request: ContextRequest, limits: JsonObject) -> int:
+    if request.k == "auto":
+        return MOST
     return int(limits["context_memories"]) if request.k is None else request.k
 
 
@@ -167,6 +172,7 @@ async def _rank(
     question = Question(
         query=request.message or "",
         k=_k(request, limits),
+        auto=request.k == "auto",
         arms=ARMS if searching else (),
         scope=request.scope,
         session_id=request.session_id if searching else None,
@@ -180,7 +186,7 @@ async def _rank(
 
 async def _noted(found: Ranking, request: ContextRequest, asked: set[str], limits: JsonObject) -> Ranking:
     """The ranking with as many as are asked for and likely enough; what the session has found again is noted."""
-    ranking = replace(found, best=found.best[: _k(request, limits)]).likely()
+    ranking = as_many_as_answer(replace(found, best=found.best[: _k(request, limits)])).likely()
     if not request.preview:
         await note_hits(ranking)
     if "constraints" not in asked:

@@ -27,7 +27,7 @@ class Recall(Methods[C]):
         self,
         query: str,
         *,
-        k: int | None = None,
+        k: int | Literal["auto"] | None = None,
         category: str | None = None,
         tags: Iterable[str] | None = None,
         tags_all: Iterable[str] | None = None,

@@ -1,7 +1,7 @@
 """Sessions: working memory, conversations, contexts, and feedback at their end."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Literal
 
 from loci.descriptors import C, Group, Methods, listing, operation
 from loci.models.dreams import SignalInput
@@ -36,7 +36,7 @@ class Contexts(Methods[C]):
         session_id: str | None = None,
         user: str | None = None,
         space: str | None = None,
-        k: int | None = None,
+        k: int | Literal["auto"] | None = None,
         min_relevance: float | None = None,
         max_chars: int | None = None,
         sections: Iterable[SectionName] | None = None,

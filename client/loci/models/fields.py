@@ -17,6 +17,7 @@ from pydantic import (
     Field,
     JsonValue,
     Strict,
+    WithJsonSchema,
     model_validator,
 )
 from pydantic.config import JsonDict
@@ -214,6 +215,22 @@ Category = Annotated[
 Flag = Annotated[bool, Strict()]  # true or false, not 1 or "yes"
 # Of an integer in a body, behind its bounds: 5 or 5.0, not "5" or true.
 UNQUOTED = BeforeValidator(lambda number: _no_digits(_no_flag(number)))
+LARGEST_COUNT = 100
+
+
+def _count(value: object) -> object:
+    whole = int(value) if isinstance(value, float) and value.is_integer() else value
+    if whole == "auto" or (isinstance(whole, int) and not isinstance(whole, bool) and 1 <= whole <= LARGEST_COUNT):
+        return whole
+    raise ValueError(f"must be a whole number from 1 to {LARGEST_COUNT}, or auto")
+
+
+# How many results; auto: as many as may answer.
+Count = Annotated[
+    int | Literal["auto"],
+    BeforeValidator(_count),
+    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 1, "maximum": LARGEST_COUNT}, {"type": "string", "enum": ["auto"]}]}),
+]
 Room = Annotated[int, Field(ge=0, le=2**31 - 1), UNQUOTED]  # characters
 Unit = Annotated[float, Strict(), Field(ge=0, le=1, allow_inf_nan=False)]
 Rate = Annotated[float, Strict(), Field(ge=0, allow_inf_nan=False)]

@@ -12,6 +12,7 @@ from loci.models.fields import (
     UNQUOTED,
     Category,
     Content,
+    Count,
     Flag,
     Id,
     Items,
@@ -99,7 +100,7 @@ class RecallInput(Model):
     """A question."""
 
     query: Content = Field(description="The question, at most 1 MiB")
-    k: Annotated[int, Field(ge=1, le=100), UNQUOTED] = Field(default=10, description="How many results")
+    k: Count = Field(default=10, description="How many results; auto: as many as may answer, 3 to 50")
     arms: list[ArmName] | None = Field(
         default=None,
         min_length=1,

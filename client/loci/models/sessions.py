@@ -13,6 +13,7 @@ from loci.models.fields import (
     UNQUOTED,
     Category,
     Content,
+    Count,
     Flag,
     Id,
     Items,
@@ -60,8 +61,9 @@ class ContextInput(Model):
         description="Own space of working memory; default: X-Space, else session/ and the session. "
         "Under patrol/ and subagent/ the working memory of others is left out",
     )
-    k: Annotated[int, Field(ge=1, le=100), UNQUOTED] | None = Field(
-        default=None, description="Memories to recall; default: the namespace's setting `context_memories`"
+    k: Count | None = Field(
+        default=None,
+        description="Memories to recall; auto: as many as may answer, 3 to 50. Default: the namespace's setting `context_memories`",
     )
     min_relevance: Unit | None = Field(
         default=None,
