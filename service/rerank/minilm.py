@@ -13,7 +13,7 @@ from service.rerank.reranker import Judgement, Read, StillReading
 from service.settings import RerankSettings
 
 T = TypeVar("T")
-WEIGHT = 0.8  # measured: docs/design/relevance.md
+WEIGHT = 0.6  # measured: docs/design/relevance.md
 DEADLINE = 0.5  # seconds
 CHARACTERS = 4  # of a piece, about
 READINGS = 4  # that go on for judgements that came too late; a further one is not begun

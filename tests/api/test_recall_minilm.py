@@ -23,7 +23,7 @@ ASKED = "What pet does Ann have?"
 
 @pytest.fixture(scope="module")
 def judged(own_database: Database) -> Iterator[Service]:
-    with serve(own_database, rerank={"provider": "minilm", "deadline": PATIENCE}, worker=False) as running:
+    with serve(own_database, rerank={"provider": "minilm", "deadline": PATIENCE, "weight": 1.0}, worker=False) as running:
         yield running
 
 
@@ -48,7 +48,7 @@ class CountingReranker(MiniLMReranker):
 
 def counting(service: Service, **settings: Any) -> CountingReranker:
     """Another process, as it were: its reranker has read nothing."""
-    made = CountingReranker(RerankSettings(provider="minilm", **{"deadline": PATIENCE, **settings}))
+    made = CountingReranker(RerankSettings(provider="minilm", **{"deadline": PATIENCE, "weight": 1.0, **settings}))
     service.app.state.loci.resources = replace(service.app.state.loci.resources, reranker=made)
     return made
 
