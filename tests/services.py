@@ -67,7 +67,13 @@ def serve(
 
     With `tcp` it listens on a `port` of the loopback interface, a free one unless it is given, for clients that know no Unix sockets.
     """
-    options = {"embedding": {"provider": "none"}, "rerank": {"provider": "none"}, "pool_size": 5, "allowed_hosts": ["loci"], **options}
+    options = {
+        "embedding": {"provider": "none"},
+        "rerank": {"provider": "none"},
+        "pool_size": 5,
+        "allowed_hosts": ["loci"],
+        **options,
+    }
     options["deadlines"] = {**PATIENT, **options.get("deadlines", {})}
     options["limits"] = {"wait": PATIENCE, **options.get("limits", {})}
     if options["embedding"]["provider"] == "static":  # a question has its vector, however slow the machine is

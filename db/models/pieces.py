@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import TypedDict
 
-from db.pool import Sent, Transaction
+from db.pipeline import Sent
+from db.pool import Transaction
 from db.recall.search import bigints
 
 

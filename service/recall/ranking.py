@@ -171,7 +171,7 @@ async def embed_question(
         return None, None
     if question.embedding is not None:
         return np.asarray(question.embedding, dtype=np.float32), None
-    words = embed_words(question.query, used, settings)
+    words = await embed_words(question.query, used, settings)
     if words is not None or used.provider is None:
         return words, used.problem
     namespaces = None if question.namespaces == "*" else question.namespaces

@@ -18,7 +18,7 @@ from tests.catalogue import ROOT
 
 FOLDERS = ("db", "service", "migrations", "client/loci")
 PLACES = {"db/retries.py", "client/loci/attempts.py"}  # the client has no library but two
-TENACITY = {"db/retries.py", "service/endpoints.py", "service/models/reembedding.py", "migrations/env.py", "migrations/replay.py"}
+TENACITY = {"db/retries.py", "service/endpoints.py", "service/models/reembedding.py", "migrations/replay.py"}
 # A number that is raised to attempts, or doubled, or drawn by lot to wait for.
 FORMULA = re.compile(
     r"\*\*\s*(?:min\()?\w*(?:tries|attempt|failures|retry|again)|\b2 \* \w*(?:pause|wait|delay)|\brandom\.(?:random|uniform)\("

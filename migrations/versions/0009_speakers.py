@@ -1,7 +1,7 @@
 """An index of the sources of memories, so that it is known who speaks in a namespace.
 
-Revision ID: 0007
-Revises: 0006
+Revision ID: 0009
+Revises: 0008
 """
 
 from typing import LiteralString
@@ -10,8 +10,8 @@ from alembic import op
 
 from migrations.schema_files import execute
 
-revision = "0007"
-down_revision = "0006"
+revision = "0009"
+down_revision = "0008"
 branch_labels = None
 depends_on = None
 

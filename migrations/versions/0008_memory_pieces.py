@@ -1,7 +1,7 @@
 """What a reranker has read of memories: the pieces of their words, and a vector of each.
 
-Revision ID: 0007
-Revises: 0006
+Revision ID: 0008
+Revises: 0007
 """
 
 from typing import LiteralString
@@ -10,8 +10,8 @@ from alembic import op
 
 from migrations.schema_files import execute
 
-revision = "0007"
-down_revision = "0006"
+revision = "0008"
+down_revision = "0007"
 branch_labels = None
 depends_on = None
 
