@@ -82,7 +82,7 @@ def figures() -> list[Figure]:
             "Python functions that end in a participle or an adverb, %",
             percent([name for name in names if ADVERB_OR_PARTICIPLE.search(name)], names),
             2,
-            10,
+            11,
         ),
         Figure(
             "Python functions over 50 lines",
