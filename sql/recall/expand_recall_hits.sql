@@ -25,7 +25,13 @@ as $$
 declare
     v_at timestamptz := clock_timestamp();  -- when the step began
     v_ns integer := loci_internal.authorize(p_namespace, 'reader');
+    v_names    text[];  -- that the question has, of entities or of a memory that alone has it
+    v_entities uuid[];
+    v_memories uuid[];
 begin
+    select coalesce(array_agg(q.name), '{}'), coalesce(array_agg(q.entity_id), '{}'),
+           coalesce(array_agg(q.memory_id), '{}')
+    into v_names, v_entities, v_memories from loci_internal.question_names(v_ns, p_query) q;
     select least(1, 60.0 * sum(c.documents) / nullif(sum(c.terms), 0)) into share
     from loci_data.corpus_counts c where c.namespace_id = v_ns;
     select array_agg(n.doc_id), array_agg(n.neighbour_id), array_agg(n.distance), array_agg(n.source)
@@ -51,14 +57,14 @@ begin
         select array_agg(l.doc_id), array_agg(l.score), jsonb_agg(jsonb_build_object('path', l.path)) into linked_ids,
                linked_scores, linked_paths
         from loci_api.memories_sharing_names(p_namespace, p_query, p_seeds[1:20], null, p_filter, p_as_of,
-                                             p_known_at) l;
+                                             p_known_at, v_names, v_entities, v_memories) l;
     end if;
     took_ms := took_ms || (case when 'graph' = any (p_arms) then 1000 * extract(epoch from clock_timestamp() - v_at)
                            end)::real;
     select c.covered, c.unknown, c.memories into covered, unknown, memories
     from loci_internal.question_coverage(v_ns, p_query, p_seeds[1:20]) c;
     select array_agg(s.doc_id), array_agg(s.standing) into standing_ids, standings
-    from loci_internal.hit_standings(v_ns, p_query, p_user, p_documents || near_ids) s;
+    from loci_internal.hit_standings(v_ns, p_query, p_user, p_documents || near_ids, v_names, v_entities) s;
     if p_from is not null then
         select array_agg(g.doc_id), array_agg(g.days) into time_ids, time_gaps
         from loci_internal.days_from_period(v_ns, p_documents || near_ids, p_from, p_to) g;

@@ -3,14 +3,15 @@
 -- own (the party that asks says it in the first person, and asks of itself), foreign (another party says so), role (it
 -- begins with a name that the question has as the object of its verb: Bob manages Ann, where who manages Bob is asked),
 -- namesake (it begins with another name of the same stem, and does not have the one that is asked for). A look-up by
--- document number each.
+-- document number each. p_names, p_entities: what question_names finds in the question.
 create or replace function loci_internal.hit_standings(p_namespace_id integer, p_query text, p_user text,
-                                                       p_documents bigint[])
+                                                       p_documents bigint[], p_names text[], p_entities uuid[])
 returns table (doc_id bigint, standing text)
 language plpgsql stable set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off
 as $$
 declare
-    v_asked    loci_internal.asked_of := loci_internal.whom_is_asked(p_namespace_id, p_query, p_user);
+    v_asked    loci_internal.asked_of :=
+        loci_internal.whom_is_asked(p_namespace_id, p_query, p_user, p_names, p_entities);
     v_named    boolean := v_asked.names <> '{}';
     v_stems    text[] := array(select loci_internal.word_stem(n.name) from unnest(v_asked.names) n(name));
     v_first    text[] := array(select left(n.name, 1) from unnest(v_asked.names) n(name));
@@ -23,7 +24,8 @@ begin
     v_speakers := v_asked.words;
     if v_asked.names <> '{}' then  -- speakers by other names than the words of their sources
         v_speakers := v_speakers
-            || array(select n.speaker from loci_internal.named_speakers(p_namespace_id, p_query) n);
+            || array(select n.speaker
+                     from loci_internal.named_speakers(p_namespace_id, p_query, p_names, p_entities) n);
     end if;
     return query
     select d.doc_id, s.standing
@@ -66,15 +68,16 @@ begin
             then 'namesake' end as standing) s
     where s.standing is not null;
 end $$;
-comment on function loci_internal.hit_standings(integer, text, text, bigint[]) is
+comment on function loci_internal.hit_standings(integer, text, text, bigint[], text[], uuid[]) is
     'How memories stand to whom a question is about: about, told, said, own, foreign, role, namesake.';
 
 -- Of whom does a question ask? names: canonical names of what it names: known ones (question_names), with all
 -- their aliases, and words with a capital that are not its first. words:
 -- its words, by which speakers are named; first: it asks of the one who asks (I, my, and me where it names nobody);
 -- party: whom that means; object: what it names is the object of its verb (who manages Bob), and not its subject (whom
--- does Bob manage). Cost: question_names. Errors: 42501 (user).
-create or replace function loci_internal.whom_is_asked(p_namespace_id integer, p_query text, p_user text)
+-- does Bob manage). p_names, p_entities: what question_names finds. Errors: 42501 (user).
+create or replace function loci_internal.whom_is_asked(p_namespace_id integer, p_query text, p_user text,
+                                                       p_names text[], p_entities uuid[])
 returns loci_internal.asked_of
 language plpgsql stable set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off
 as $$
@@ -95,7 +98,7 @@ begin
                      where c.word[1] !~ '^I\M');
     v_asked.names := array(
         select distinct k.name
-        from (select q.name, q.entity_id from loci_internal.question_names(p_namespace_id, v_text) q
+        from (select q.name, q.entity_id from unnest(p_names, p_entities) q(name, entity_id)
               union all select u, null from unnest(v_spelt) u) a(name, entity_id)
         cross join lateral (select a.name union select n.canonical_name from loci_data.entity_names n
                             where n.namespace_id = p_namespace_id and n.entity_id = a.entity_id) k(name));
@@ -112,5 +115,5 @@ begin
         from unnest(v_asked.names) n(name) where strpos(v_folded, n.name) > 0), false);
     return v_asked;
 end $$;
-comment on function loci_internal.whom_is_asked(integer, text, text) is
+comment on function loci_internal.whom_is_asked(integer, text, text, text[], uuid[]) is
     'Of whom a question asks: names, words, whether of the one who asks, and in which role.';

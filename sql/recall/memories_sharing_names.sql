@@ -5,10 +5,12 @@
 -- question counts by itself, by 1. A question that names nothing known, or nothing that a hit mentions, gets nothing:
 -- the arm is out of its way (docs/design/recall.md). A hit whose names are still to be found counts with the known
 -- names of its text, as it will when they are: the cost of question_names for each that waits. Index ranges of
--- memory_mentions by memory and by entity. p_documents are the best hits, best first. Errors: 42501, P0002, 22023.
+-- memory_mentions by memory and by entity. p_documents are the best hits, best first; p_names, p_entities and
+-- p_memories: what question_names finds in the question, where that is known. Errors: 42501, P0002, 22023.
 create or replace function loci_api.memories_sharing_names(
     p_namespace text, p_query text, p_documents bigint[], p_limit integer default null, p_filter jsonb default '{}',
-    p_as_of timestamptz default null, p_known_at timestamptz default null)
+    p_as_of timestamptz default null, p_known_at timestamptz default null, p_names text[] default null,
+    p_entities uuid[] default null, p_memories uuid[] default null)
 returns table (id uuid, doc_id bigint, score double precision, path text[])
 language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
@@ -17,14 +19,16 @@ declare
     v_ns        integer := loci_internal.authorize(p_namespace, 'reader');
     v_filter    loci_internal.memory_filter := loci_internal.resolve_filter(v_ns, p_filter, p_as_of, p_known_at);
     v_limit     integer := coalesce(p_limit, (loci_internal.settings(v_ns) ->> 'depth')::integer);
-    v_names     text[];
-    v_entities  uuid[];
-    v_memories  uuid[];
+    v_names     text[] := p_names;
+    v_entities  uuid[] := p_entities;
+    v_memories  uuid[] := p_memories;
     v_documents double precision;
 begin
-    select array_agg(q.name), array_agg(q.entity_id), array_agg(q.memory_id) into v_names, v_entities, v_memories
-    from loci_internal.question_names(v_ns, p_query) q;
-    if v_names is null then
+    if p_names is null then
+        select array_agg(q.name), array_agg(q.entity_id), array_agg(q.memory_id) into v_names, v_entities, v_memories
+        from loci_internal.question_names(v_ns, p_query) q;
+    end if;
+    if coalesce(cardinality(v_names), 0) = 0 then
         return;
     end if;
     select greatest(sum(c.documents), 1) into v_documents from loci_data.corpus_counts c where c.namespace_id = v_ns;
@@ -110,6 +114,7 @@ begin
     from reached r group by r.id, r.doc_id
     order by 3 desc, 2 limit v_limit;
 end $$;
-comment on function loci_api.memories_sharing_names(text, text, bigint[], integer, jsonb, timestamptz, timestamptz) is
+comment on function loci_api.memories_sharing_names(text, text, bigint[], integer, jsonb, timestamptz, timestamptz,
+                                                 text[], uuid[], uuid[]) is
     'Memories that share a rare name with the best hit for each entity that the question names. Errors: 42501, P0002, '
     '22023.';

@@ -33,8 +33,10 @@ comment on function loci_internal.trigram_likeness(text, text) is 'Share of trig
 -- Which speakers does a question name, and by which of its words? word: in lower case, as it stands there; speaker: the
 -- first word of a source. By its first word; by an alias of an entity that is called so; or by a word with a capital
 -- that is spelt alike: a short form (Mel for Melanie), or one that no memory here has (Muhammad for Muhhamed), if
--- exactly one speaker is. Cost: a look-up a speaker, and a few for each word with a capital.
-create or replace function loci_internal.named_speakers(p_namespace_id integer, p_query text)
+-- exactly one speaker is. p_names, p_entities: what question_names finds in the question. Cost: a look-up a speaker,
+-- and a few for each word with a capital.
+create or replace function loci_internal.named_speakers(p_namespace_id integer, p_query text, p_names text[],
+                                                        p_entities uuid[])
 returns table (word text, speaker text)
 language plpgsql stable set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off
 as $$
@@ -53,7 +55,7 @@ begin
     return query
     with alias as materialized (
         select distinct q.name, s.first
-        from loci_internal.question_names(p_namespace_id, v_text) q
+        from unnest(p_names, p_entities) q(name, entity_id)
         join loci_data.entity_names n on n.namespace_id = p_namespace_id and n.entity_id = q.entity_id
         join unnest(v_speakers) s(first) on s.first = substring(n.canonical_name, '[[:alnum:]]+')
     ), spelt as materialized (
@@ -72,7 +74,7 @@ begin
     union select a.name, a.first from alias a
     union select l.word, l.speaker from alike l;
 end $$;
-comment on function loci_internal.named_speakers(integer, text) is
+comment on function loci_internal.named_speakers(integer, text, text[], uuid[]) is
     'Speakers that a question names: by the first word of their source, an alias, or a like spelling.';
 
 -- Does any memory of a namespace have a word? A look-up a term.
@@ -103,7 +105,9 @@ begin
         select distinct s.word
         from loci_api.recall_namespaces(p_namespaces, p_own) n
         join loci_data.namespaces o on o.name = n.namespace
-        cross join lateral loci_internal.named_speakers(o.id, p_query) s
+        cross join lateral (select array_agg(q.name) as names, array_agg(q.entity_id) as entities
+                            from loci_internal.question_names(o.id, p_query) q) k
+        cross join lateral loci_internal.named_speakers(o.id, p_query, k.names, k.entities) s
         where n.searched order by 1
     loop
         v_rest := regexp_replace(v_rest, '\m' || regexp_replace(v_word, '(\W)', '\\\1', 'g') || '([''’]s)?(?!\w)', ' ',
