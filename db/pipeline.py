@@ -1,7 +1,7 @@
 """Statements of one transaction, sent one behind another without waiting, over psycopg's interface to libpq.
 
 psycopg's own pipeline and cursors do the same for any use at several times the cost, which was half of the service's part of a
-recall (docs/design/recall-cost.md). Values are made and read by psycopg's adapters, and errors are psycopg's.
+recall (docs/design/database.md). Values are made and read by psycopg's adapters, and errors are psycopg's.
 """
 
 import asyncio
