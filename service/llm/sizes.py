@@ -1,5 +1,7 @@
 """How long a prompt may be: the context of a model, as it is set, told by its endpoint or learned, and the bytes of a token."""
 
+import asyncio
+import json
 import re
 from collections import deque
 from contextlib import suppress
@@ -7,6 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import httpx
+
+from service.endpoints import TooMuch, hear
 
 UNMEASURED = 2.0  # bytes of a token before any call was counted: of JSON with ids, rather too few
 KEPT = 20  # calls whose bytes and tokens are kept
@@ -17,6 +21,7 @@ WORD, CUT_WORDS, CUT = re.compile(r"\w+"), 0.8, 0.6  # a word has a token at lea
 STATED = ("n_ctx", "loaded_context_length", "max_model_len", "context_length", "context_window", "max_context_length")
 OLLAMA = 4096  # its context where neither a setting nor a loaded model says another
 PATIENCE = 3.0  # seconds for each question about the context
+MOST_BYTES = 1 << 20  # of what an endpoint says of its models: Ollama shows a template and a licence
 TOLD = re.compile(r"(?:context (?:length|size|window)|n_ctx)\D{0,40}?(\d{3,8})|(\d{3,8}) tokens?\)?.{0,20}context", re.IGNORECASE)
 
 
@@ -90,10 +95,11 @@ async def find_context(client: httpx.AsyncClient, url: str, model: str) -> int |
 
 async def _said(client: httpx.AsyncClient, method: str, url: str, body: Any = None) -> dict[str, Any]:
     """What an endpoint says; nothing where it does not know the question."""
-    with suppress(httpx.HTTPError, ValueError):
-        reply = await client.request(method, url, json=body, timeout=PATIENCE)
-        if reply.is_success and isinstance(said := reply.json(), dict):
-            return said
+    with suppress(httpx.HTTPError, ValueError, RecursionError, TooMuch, TimeoutError):
+        async with asyncio.timeout(PATIENCE), client.stream(method, url, json=body, timeout=PATIENCE) as reply:
+            text = b"".join([piece async for piece in hear(reply, MOST_BYTES)])
+            if reply.is_success and isinstance(said := json.loads(text), dict):
+                return said
     return {}
 
 
