@@ -7,8 +7,8 @@ recall (docs/design/database.md). Values are made and read by psycopg's adapters
 import asyncio
 import re
 from collections import deque
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import count
@@ -149,7 +149,7 @@ class Pipeline:
                 raise
             return
         finally:
-            self._loop.remove_reader(self._socket)
+            self._leave()
             for sent in filter(None, self._waiting):
                 traces.end_statement(sent.span, error or self._lost)
             if clean:
@@ -168,11 +168,12 @@ class Pipeline:
         adapter = self.connection.adapter
         try:
             values = adapter.dump_sequence([parameters[name] for name in query.names], query.formats)
-            self._put(sent, query.text, values, adapter.types or (), adapter.formats or [])
+            with self._noticing():
+                self._put(sent, query.text, values, adapter.types or (), adapter.formats or [])
         except BaseException as error:
             traces.end_statement(sent.span, error)
             raise
-        if self._pg.flush():
+        if self._flush():
             await self._writable()
         return sent
 
@@ -194,7 +195,8 @@ class Pipeline:
 
     async def sync(self) -> psycopg.Error | None:
         """Read all that was sent; the first error among it. What is sent from now on is heard again."""
-        self._pg.pipeline_sync()
+        with self._noticing():
+            self._pg.pipeline_sync()
         self._waiting.append(None)
         await self._read_while(lambda: bool(self._waiting))
         failed, self.failed = self.failed, None
@@ -234,46 +236,72 @@ class Pipeline:
 
     async def read_until(self, sent: Sent[Any]) -> None:
         """Wait for what a statement returns."""
-        self._pg.send_flush_request()
+        with self._noticing():
+            self._pg.send_flush_request()
         await self._read_while(lambda: sent.result is None)
 
     async def _read_while(self, missing: Any) -> None:
         while missing():
             if self._lost is not None:
                 raise self._lost
-            if self._pg.flush():
+            if self._flush():
                 await self._writable()
                 continue
             self._take()
             if missing():
-                self._arrival = self._loop.create_future()
-                try:
-                    await self._arrival
-                finally:
-                    self._arrival = None
+                await self._woken()
 
     async def _writable(self) -> None:
         """Wait until more can be written; what comes meanwhile is read, for the server may wait for that."""
-        while self._pg.flush():
+        while self._flush():
+            self._loop.add_writer(self._socket, self._wake)
+            try:
+                await self._woken()
+            finally:
+                if self._lost is None:
+                    self._loop.remove_writer(self._socket)
             if self._lost is not None:
                 raise self._lost
-            ready = asyncio.Event()
-            self._loop.add_writer(self._socket, ready.set)
-            try:
-                await ready.wait()
-            finally:
-                self._loop.remove_writer(self._socket)
+
+    async def _woken(self) -> None:
+        """Wait until something has come, or can be written."""
+        self._arrival = self._loop.create_future()
+        try:
+            await self._arrival
+        finally:
+            self._arrival = None
+
+    def _wake(self) -> None:
+        if self._arrival is not None and not self._arrival.done():
+            self._arrival.set_result(None)
+
+    def _flush(self) -> bool:
+        """Write what can be written; whether something is left."""
+        with self._noticing():
+            return bool(self._pg.flush())
+
+    @contextmanager
+    def _noticing(self) -> Iterator[None]:
+        """Notice where libpq finds that the connection is lost: it has closed the socket, whose number is soon another's."""
+        try:
+            yield
+        except psycopg.OperationalError as error:
+            self._leave()
+            self._lost = self._lost or error
+            raise
+
+    def _leave(self) -> None:
+        """Look at the socket no more. Once it is lost the number may be another's, whose readers stay."""
+        if self._lost is None:
+            self._loop.remove_reader(self._socket)
+            self._loop.remove_writer(self._socket)
 
     def _read(self) -> None:
         """Take what has come; called by the event loop."""
-        try:
+        with suppress(psycopg.OperationalError), self._noticing():
             self._pg.consume_input()
             self._take()
-        except psycopg.Error as error:
-            self._lost = error
-            self._loop.remove_reader(self._socket)
-        if self._arrival is not None and not self._arrival.done():
-            self._arrival.set_result(None)
+        self._wake()
 
     def _take(self) -> None:
         """Give each statement what the server has said of it."""

@@ -34,7 +34,7 @@ from tests.services import Service, eventually, serve
 
 log = logging.getLogger(__name__)
 AGENTS = 50
-REQUESTS = 10_000 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 300
+REQUESTS = 10_000 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 600
 BETWEEN = (3, 9)  # requests that end from one accident to the next
 MARK = re.compile(r"mk(\d\d)mk")
 EXPECTED = {200, 201, 204, 207, 400, 403, 404, 409, 410, 422, 503, 504}

@@ -1,16 +1,19 @@
 """Statements that are sent one behind another: each error reaches somebody, and a connection comes back fit for use or not at all."""
 
 import asyncio
+import os
+import socket
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import Any
 
 import psycopg
 import pytest
+from psycopg import pq
 
 from db.pool import OPERATOR, Pool, Transaction, make_pool, transaction
 from tests.databases import Database
-from tests.services import eventually
+from tests.services import PATIENCE, eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -129,3 +132,27 @@ async def test_a_connection_whose_prepared_statement_is_stale_fails_once(own_dat
     with pytest.raises(psycopg.errors.FeatureNotSupported):
         await call()
     assert await call() == 1
+
+
+async def test_a_connection_that_is_lost_leaves_alone_whoever_has_its_number_next(own_database: Database) -> None:
+    """libpq closes the socket itself; what is opened then has its number, and is waited for too."""
+    async with make_pool(own_database.app_url, size=2) as pool:
+        with suppress(psycopg.OperationalError):
+            async with begun(pool) as tx:
+                with own_database.admin() as admin:
+                    admin.execute("select pg_terminate_backend(%s)", [tx.connection.info.backend_pid])
+                number = tx.connection.pgconn.socket
+                while tx.connection.pgconn.status != pq.ConnStatus.BAD:  # noqa: ASYNC110 (until the loop has heard of it)
+                    await asyncio.sleep(0.01)
+                other, end = socket.socketpair()
+                if other.fileno() != number:
+                    os.dup2(other.fileno(), number)
+                    os.close(other.detach())
+                heard = asyncio.Event()
+                asyncio.get_running_loop().add_reader(number, heard.set)
+        end.send(b"said")
+        await asyncio.wait_for(heard.wait(), PATIENCE)
+        asyncio.get_running_loop().remove_reader(number)
+        os.close(number if other.fileno() < 0 else other.detach())
+        end.close()
+        await answers(pool)
