@@ -43,7 +43,7 @@ npm: $(VENV)/.runtime ## Build the package of the TypeScript client into dist/
 	@$(BIN)/python web/build.py --client dist/openapi.json
 	@ls dist/*.tgz
 
-test: check ## Run what every change must keep; CI runs test-page after it
+test: check ## Run what every change must keep, as CI does
 	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 test-page: $(VENV)/.dev ## Run the tests of the page in a browser

@@ -8,7 +8,8 @@ import time
 TOLD = ("LOCI_TEST_", "LOCI_WRITE_DOCS", "LOCI_CITUS_URL", "LOCI_RECIPES_PYTHON", "LOCI_SOAK_SECONDS", "LOCI_FAILOVERS")
 # Settings of Loci and addresses of its service, of PostgreSQL's clients, and of traces.
 FORGOTTEN = ("LOCI_", "PG", "OTEL_", "DATABASE_URL", "LANG", "LC_")
-EVERYWHERE = {"TZ": "UTC", "NO_PROXY": "*", "no_proxy": "*"}  # services are on this machine
+# Services are on this machine. The reranker is installed for its own tests, and judges nothing in others.
+EVERYWHERE = {"TZ": "UTC", "NO_PROXY": "*", "no_proxy": "*", "LOCI_RERANK__PROVIDER": "none"}
 LOCALE = {"LC_ALL": "C.UTF-8"} if sys.platform == "linux" else {}  # elsewhere it may not exist
 
 

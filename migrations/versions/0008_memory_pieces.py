@@ -35,6 +35,8 @@ alter table loci_data.memory_pieces enable row level security;
 alter table loci_data.memory_pieces force row level security;
 comment on table loci_data.memory_pieces is
     'Memories as a reranker on this machine has read them, those alone that it was asked about.';
+comment on column loci_data.memory_pieces.namespace_id is 'The namespace of the memory.';
+comment on column loci_data.memory_pieces.memory_id is 'The memory that was read.';
 comment on column loci_data.memory_pieces.model is 'The model that has read it.';
 comment on column loci_data.memory_pieces.text_hash is 'Of the text that it has read: BLAKE2b, 128 bits.';
 comment on column loci_data.memory_pieces.pieces is
@@ -46,6 +48,7 @@ set role loci_owner;
 drop function if exists loci_api.get_memory_pieces(text, bigint[], text);
 drop function if exists loci_api.store_memory_pieces(text, bigint[], text, bytea[], bytea[]);
 drop table loci_data.memory_pieces;
+reset role
 """
 
 

@@ -26,6 +26,7 @@ from service.resources import Resources
 from service.text.subject import statement
 
 LONGEST_QUESTION = 2000  # characters of the question that a reranker reads
+FLOOR = 0.5  # of the best judgement: one above this is not worth nothing because it is the least of few
 LENDING = 0.6  # of what the search lends to neighbours, what a judgement does; measured: docs/design/relevance.md
 
 
@@ -137,7 +138,7 @@ def turns_before(near: Neighbours[int], rows: Mapping[int, JsonObject]) -> dict[
 
 def in_conversation(judged: Mapping[int, float], ranking: Ranking) -> dict[int, float]:
     """Judgements as the search counts its scores: turns lend to their neighbours, and it counts who said it."""
-    scores, factors = _scaled(judged), ranking.fused.factors
+    scores, factors = _scaled(judged, FLOOR), ranking.fused.factors
     given = lent(scores, ranking.near)
     return {key: (score + LENDING * given.get(key, 0.0)) * factors.get(key, 1.0) for key, score in scores.items()}
 
@@ -160,9 +161,10 @@ def blended(own: Mapping[int, float], judged: Mapping[int, float], weight: float
     }
 
 
-def _scaled(scores: Mapping[int, float]) -> dict[int, float]:
-    """Scores from 0 (the lowest) to 1 (the highest); all 1 where they are equal."""
-    lowest, highest = min(scores.values()), max(scores.values())
+def _scaled(scores: Mapping[int, float], floor: float = 1.0) -> dict[int, float]:
+    """Scores from 0 (the lowest, or a share of the highest where that is lower) to 1 (the highest); all 1 where they are equal."""
+    highest = max(scores.values())
+    lowest = min(*scores.values(), floor * highest)
     return {key: (score - lowest) / (highest - lowest) if highest > lowest else 1.0 for key, score in scores.items()}
 
 

@@ -105,7 +105,7 @@ def test_a_few_verbs_stand_on_top_and_everything_else_under_its_subject() -> Non
 
 
 def test_a_method_shows_the_arguments_of_its_definition_and_what_its_client_returns(client: LociClient) -> None:
-    assert str(inspect.signature(client.recall)).startswith("(query: str, *, k: int | None = None, ")
+    assert str(inspect.signature(client.recall)).startswith("(query: str, *, k: Union[int, Literal['auto'], NoneType] = None, ")
     assert inspect.signature(client.recall).return_annotation is RecallOut
     assert inspect.signature(client.memories.list).return_annotation == Pages[MemoryOut]
     waits = AsyncLociClient("http://loci")
@@ -113,7 +113,7 @@ def test_a_method_shows_the_arguments_of_its_definition_and_what_its_client_retu
     assert inspect.iscoroutinefunction(waits.recall)
     assert inspect.iscoroutinefunction(waits.memories.get)
     shown = pydoc.render_doc(client.recall, renderer=pydoc.plaintext)
-    assert "recall(query: str, *, k: int" in shown
+    assert "recall(query: str, *, k: Union[int, " in shown
     assert "Find what answers a question" in shown
 
 

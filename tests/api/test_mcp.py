@@ -567,7 +567,7 @@ WRONG: list[tuple[str, dict[str, Any], list[str]]] = [
     ("save_memory", {"content": "x\x00"}, ["content", "NUL"]),
     ("search_memory", {"query": "x", "category": "/a"}, ["category: "]),
     ("search_memory", {"query": "x", "tags": ["a", ""]}, ["tags[1]: "]),
-    ("recall", {"query": "x", "k": 1000}, ["k: ", "less than or equal to 100"]),
+    ("recall", {"query": "x", "k": 1000}, ["k: ", "from 1 to 100"]),
     ("recall", {"query": "x", "as_of": "yesterday"}, ["as_of: ", "valid datetime"]),
     ("recall", {"query": "x", "entity": "Nobody"}, ["entity", "'Nobody' does not exist"]),
     ("graph_traverse", {"startEntity": "Nobody"}, ["startEntity: ", "'Nobody' does not exist", "recall"]),

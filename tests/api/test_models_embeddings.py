@@ -285,7 +285,7 @@ def test_a_question_whose_vector_has_a_wrong_dimension_is_answered_by_the_other_
     remote, endpoint = writing
     remote.write("apple")
     eventually(lambda: pending(remote) == 0)
-    endpoint.answers = [lambda _: (200, {"data": [{"index": 0, "embedding": [1.0] * 7}]}, {})]
+    endpoint.answers = [lambda _: (200, {"data": [{"index": 0, "embedding": [1.0] * 3}]}, {})]
     answer = remote.recall("apple")
     assert [result["content"] for result in answer["results"]] == ["apple"]
     assert "vector" in answer["skipped"]

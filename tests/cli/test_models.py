@@ -168,7 +168,7 @@ def test_doctor_names_the_purpose_whose_answer_is_of_no_use(
     ("reply", "said"),
     [
         (status(401), "look at LOCI_LLM__API_KEY"),
-        (truncated({"word": "loci"}, 3), "LOCI_LLM__MAX_TOKENS"),
+        (truncated({"word": "loci"}, 3), "LOCI_LLM__CONTEXT"),
         ({"no": 1}, "word is missing"),
     ],
     ids=["key", "length", "schema"],

@@ -45,7 +45,7 @@ UNRUN = {  # page: how a block begins, and why it is not run
     "docs/graph.md": {"GET /edges?entity=Pia": "the world of the picture above it, and a place to fill in"},
     "docs/mcp.md": {"# Claude Code": "changes the settings of other programs"},
     "docs/models.md": {
-        "LOCI_LLM__ENDPOINT": STARTS, "LOCI_RERANK__ENDPOINT": STARTS,
+        "LOCI_RERANK__ENDPOINT": STARTS,
     },
     "docs/operations.md": {
         "loci serve": STARTS, "loci reembed": "asks a provider that costs money", "pip install": INSTALLS,

@@ -13,7 +13,7 @@ from service.dreams.contradictions import CONTRADICTIONS
 from service.dreams.enrichment import ENRICHMENT
 from service.dreams.extraction import ENTITIES
 from service.dreams.graph_cleanup import GRAPH
-from service.dreams.passes import Pass
+from service.dreams.passes import Pass, Room
 from service.jobs.job import Job
 from service.resources import Resources
 from tests.databases import Database
@@ -52,7 +52,7 @@ async def times_by_zone(stage: Stage, made: Pass[Any], job: Job) -> list[list[st
     for zone in ZONES:
         url = make_conninfo(stage.database.app_url, options=f"-c timezone={zone}")
         async with make_pool(url, size=1) as pool, Resources(settings(), pool).transaction("test", job.namespace, "admin") as tx:
-            found.append(times((await made.look(tx, job)).data))
+            found.append(times((await made.look(tx, job, Room())).data))
     return found
 
 

@@ -15,7 +15,7 @@ from loci.models.fields import MOST_MARKS
 from service.embedding.openai import OpenAIProvider
 from service.embedding.provider import EmbeddingError
 from service.llm.client import EndpointModel
-from service.llm.model import Completion, InvalidAnswer, ModelError
+from service.llm.model import Completion, InvalidAnswer, Message, ModelError
 from service.llm.output import LONGEST, Answer, read_answer
 from service.llm.schemas import schema_of
 from service.rerank.endpoint import EndpointReranker
@@ -107,7 +107,9 @@ def loop() -> Iterator[asyncio.AbstractEventLoop]:
 async def complete(url: str) -> object:
     model = EndpointModel(LLMSettings(endpoint=url, attempts=1, timeout=SECONDS))
     try:
-        completion = await model.complete([], schema=schema_of(Said), title="said", deadline=SECONDS)
+        completion = await model.complete(
+            [Message(role="user", content="Say something")], schema=schema_of(Said), title="said", deadline=SECONDS
+        )
         return await asyncio.to_thread(read_answer, completion, Said)
     finally:
         await model.close()

@@ -27,6 +27,7 @@ NOT_EXPORTED = {
     "contradiction_queue": "derived: a trigger queues restored facts",
     "entity_names": "derived: a trigger keeps it from entities",
     "embedding_queue": "derived: triggers queue restored memories that have no vector",
+    "memory_pieces": "what a reranker on this machine has read; read anew",
     "memory_vectors": "derived by a model; lines of kind vector on request, which name the model and not its number here",
     "vector_means": "derived: counted when vectors are stored",
     "projections": "derived: found in the vectors when a map is asked for",
