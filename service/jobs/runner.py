@@ -132,6 +132,7 @@ class Runner:
             hear_cancellation()
             async with self._transaction("resume_jobs") as tx:
                 await jobs.resume_jobs(tx, settings=self._resources.settings.llm.fingerprint)
+            hear_cancellation()
             worker = Worker(
                 app=queue,
                 queues=["loci"],
