@@ -5,12 +5,12 @@
 -- question counts by itself, by 1. A question that names nothing known, or nothing that a hit mentions, gets nothing:
 -- the arm is out of its way (docs/design/recall.md). A hit whose names are still to be found counts with the known
 -- names of its text, as it will when they are: the cost of question_names for each that waits. Index ranges of
--- memory_mentions by memory and by entity. p_documents are the best hits, best first; p_names, p_entities and
--- p_memories: what question_names finds in the question, where that is known. Errors: 42501, P0002, 22023.
+-- memory_mentions by memory and by entity. p_documents are the best hits, best first; p_names, p_entity_ids and
+-- p_memory_ids: what question_names finds in the question, where that is known. Errors: 42501, P0002, 22023.
 create or replace function loci_api.memories_sharing_names(
     p_namespace text, p_query text, p_documents bigint[], p_limit integer default null, p_filter jsonb default '{}',
     p_as_of timestamptz default null, p_known_at timestamptz default null, p_names text[] default null,
-    p_entities uuid[] default null, p_memories uuid[] default null)
+    p_entity_ids uuid[] default null, p_memory_ids uuid[] default null)
 returns table (id uuid, doc_id bigint, score double precision, path text[])
 language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
@@ -20,8 +20,8 @@ declare
     v_filter    loci_internal.memory_filter := loci_internal.resolve_filter(v_ns, p_filter, p_as_of, p_known_at);
     v_limit     integer := coalesce(p_limit, (loci_internal.settings(v_ns) ->> 'depth')::integer);
     v_names     text[] := p_names;
-    v_entities  uuid[] := p_entities;
-    v_memories  uuid[] := p_memories;
+    v_entities  uuid[] := p_entity_ids;
+    v_memories  uuid[] := p_memory_ids;
     v_documents double precision;
 begin
     if p_names is null then

@@ -58,7 +58,7 @@ def test_names_of_speakers_are_left_out_of_the_question_that_is_embedded(
 ) -> None:
     api, endpoint = heard
     api.recall(question)
-    assert endpoint.asked == [[embedded]]
+    assert [texts for texts in endpoint.asked if texts[0] in {question, embedded}] == [[embedded]]  # beside what the worker embeds
 
 
 def test_an_alias_of_a_speaker_is_left_out_too(heard: tuple[Api, Endpoint]) -> None:
