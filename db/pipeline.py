@@ -137,14 +137,17 @@ class Pipeline:
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         """Read what is still on its way; raise what failed and was told to nobody. Whoever is cancelled waits for no statement."""
-        clean = False
+        clean, failed = False, None
         try:
-            if error is not None and not isinstance(error, Exception) and self._waiting:
-                await self.connection.cancel_safe(timeout=CANCEL_SECONDS)
-            async with asyncio.timeout(CANCEL_SECONDS if error is not None and not isinstance(error, Exception) else None):
-                failed = await self.sync()
-            clean = True
-        except (psycopg.Error, TimeoutError):
+            if error is not None and not isinstance(error, Exception):
+                clean = await self._give_up()
+            else:
+                failed = await self._sync_or_give_up()
+                clean = True
+        except asyncio.CancelledError:
+            clean = not self._waiting and self._lost is None
+            raise
+        except psycopg.Error:
             if error is None:
                 raise
             return
@@ -160,6 +163,24 @@ class Pipeline:
             await self.connection.close()
         if error is None and failed is not None:
             raise failed
+
+    async def _sync_or_give_up(self) -> psycopg.Error | None:
+        try:
+            return await self.sync()
+        except asyncio.CancelledError:
+            await self._give_up()
+            raise
+
+    async def _give_up(self) -> bool:
+        """Cancel what is under way; whether it came to its end, so that the connection is fit for others."""
+        try:
+            async with asyncio.timeout(CANCEL_SECONDS):
+                if self._waiting:
+                    await self.connection.cancel_safe(timeout=CANCEL_SECONDS)
+                await self.sync()
+        except (psycopg.Error, TimeoutError):
+            return False
+        return True
 
     async def send(self, statement: str, parameters: Mapping[str, object]) -> Sent[Any]:
         """Send a statement without waiting for what it returns."""

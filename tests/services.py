@@ -74,6 +74,7 @@ def serve(
         "allowed_hosts": ["loci"],
         **options,
     }
+    options["rerank"] = {"provider": "auto", **options["rerank"]}
     options["deadlines"] = {**PATIENT, **options.get("deadlines", {})}
     options["limits"] = {"wait": PATIENCE, **options.get("limits", {})}
     if options["embedding"]["provider"] == "static":  # a question has its vector, however slow the machine is
