@@ -326,11 +326,15 @@ class Pipeline:
 
     def _take(self) -> None:
         """Give each statement what the server has said of it."""
+        ended = False
         while self._waiting and not self._pg.is_busy():
             result = self._pg.get_result()
             if result is None:
                 if self._waiting[0] is None or self._waiting[0].result is None:
-                    return
+                    if ended:
+                        return
+                    ended = True  # of what came before: what is next may be there already
+                    continue
                 self._finish(cast("Sent[Any]", self._waiting.popleft()))
             elif result.status == pq.ExecStatus.PIPELINE_SYNC:
                 self._waiting.popleft()
