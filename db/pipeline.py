@@ -30,6 +30,9 @@ PARAMETER = re.compile(r"%(?:\((\w+)\)([sbt])|%)")
 FORMATS = {"s": PyFormat.AUTO, "b": PyFormat.BINARY, "t": PyFormat.TEXT}
 USES_BEFORE_PREPARED = 5
 PREPARED_AT_MOST = 300  # statements of a connection; each takes memory of the server's process
+LOOK_AGAIN_SECONDS = (
+    0.5  # an event loop may say nothing of a socket that has failed: uvloop drops its reader (as psycopg looks, too)
+)
 CANCEL_SECONDS = 5.0  # until a connection whose statement does not end is given up
 STALE = ("0A000", "26000")  # a migration has changed what a prepared statement returns; the server does not know it any more
 DONE = (pq.ExecStatus.TUPLES_OK, pq.ExecStatus.COMMAND_OK)
@@ -287,9 +290,11 @@ class Pipeline:
     async def _woken(self) -> None:
         """Wait until something has come, or can be written."""
         self._arrival = self._loop.create_future()
+        again = self._loop.call_later(LOOK_AGAIN_SECONDS, self._read)
         try:
             await self._arrival
         finally:
+            again.cancel()
             self._arrival = None
 
     def _wake(self) -> None:
