@@ -156,3 +156,19 @@ async def test_a_connection_that_is_lost_leaves_alone_whoever_has_its_number_nex
         os.close(number if other.fileno() < 0 else other.detach())
         end.close()
         await answers(pool)
+
+
+async def test_the_end_of_a_connection_is_noticed_where_the_loop_tells_nothing_of_it(own_database: Database, pool: Pool) -> None:
+    """uvloop tells once of a socket that has failed, and then never again."""
+
+    async def work() -> None:
+        async with begun(pool) as tx:
+            sent = await tx.send(dict[str, Any], "select pg_sleep(%(seconds)s)", seconds=3600)
+            asyncio.get_running_loop().remove_reader(tx.connection.pgconn.socket)
+            with own_database.admin() as admin:
+                admin.execute("select pg_terminate_backend(%s)", [tx.connection.info.backend_pid])
+            await sent.all()
+
+    with pytest.raises(psycopg.OperationalError):
+        await asyncio.wait_for(work(), PATIENCE)
+    await answers(pool)
