@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import psycopg
 from psycopg_pool import PoolClosed, PoolTimeout
 
+from db.cancellation import hear_cancellation
 from db.errors import LociError
 from db.models.pieces import store_memory_pieces
 from db.pool import OPERATOR, Origin, Pool, transaction
@@ -81,6 +82,7 @@ class PieceStore:
                 log.info("what a reranker has read is not kept (%s)", type(error).__name__)
             finally:
                 self._queue.task_done()
+            hear_cancellation()
 
     async def written(self) -> None:
         """Wait until all that was put is written."""
