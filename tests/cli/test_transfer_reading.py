@@ -105,18 +105,19 @@ def test_it_may_write_to_its_own_folder(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("leads", [True, False])
 def test_it_stands_back_behind_others_with_its_session_where_it_leads_one(leads: bool, tmp_path: Path) -> None:
-    group = "(p := __import__('pathlib').Path('/proc/self/autogroup')).exists() and p.read_text().split()[-1]"
     said = subprocess.run(
-        [sys.executable, "-c", CONFINED.format(f"os.nice(0), {group}"), str(tmp_path)],
+        [sys.executable, "-c", CONFINED.format("os.nice(0), *open('/proc/self/autogroup')"), str(tmp_path)],
         check=True,
         capture_output=True,
         text=True,
         timeout=PATIENCE,
         start_new_session=leads,
     ).stdout.split()
+    if said == ["FileNotFoundError"]:
+        pytest.skip("this kernel keeps no groups of sessions")
     assert said[:2] == ["done", str(os.nice(0) + NICENESS)]
-    if said[2] != "False":
-        assert said[2] == (str(NICENESS) if leads else Path("/proc/self/autogroup").read_text().split()[-1])
+    if said[2:]:  # a session that was there before the kernel began with groups has none
+        assert said[-1] == (str(NICENESS) if leads else Path("/proc/self/autogroup").read_text().split()[-1])
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the kernel keeps these promises on Linux alone")
