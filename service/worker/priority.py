@@ -46,6 +46,11 @@ class Priorities:
             if _title(pid).startswith("postgres: loci_"):  # and not a process that has the same number here
                 self._parent = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
 
+    @property
+    def wanted(self) -> bool:
+        """Whether there is anybody whose sessions are to be lowered."""
+        return bool(self._logins)
+
     def look(self) -> None:
         """Lower the priority of sessions that have begun since the last look."""
         if not self._logins or self._parent is None:

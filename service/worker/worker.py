@@ -45,8 +45,10 @@ log = logging.getLogger(__name__)
 GATHER = 0.1  # seconds after a write in which further ones join its batch: writers keep the processor
 GATHER_FEED = 0.01  # the same for the change feed, where a reader of this process waits
 LOOK_EVERY = 0.25  # seconds between looks at the queues: a write of another process waits no longer, and GATHER
+LOOK_SELDOM = 1.0  # the same where nothing was found for QUIET seconds, and no reader of this process waits for changes
+QUIET = 60.0
 TIDY_EVERY = 5.0
-FOLLOW_EVERY = 1.0
+FOLLOW_EVERY = 5.0  # a recall says by itself which model it needs: a look only has the next one ready
 MODEL_EVERY = 60.0
 SWEEP_EVERY = 10.0
 FACTS_EVERY = 30.0  # seconds between looks for facts that are to be compared anew
@@ -55,11 +57,13 @@ LOG_EVERY = 60.0
 LOG_BATCH = 1000  # logged recalls, or changes and operations, that one transaction deletes
 AFTER_FAILURES = Backoff(1.0, 60.0)
 STOP_EVERY = 2.0
+STOP_SELDOM = 10.0  # where there is no analyst
 LOWER_EVERY = 0.1
 SCHEDULE_EVERY = 20.0
 SEQUENCED = 10_000  # changes that one transaction moves into the feed
 MORE = 31  # rows of a batch behind which more can wait: n namespaces give at least BATCH / n of one and one of each other
 Step = Callable[[], Awaitable[bool]]
+Pause = Callable[[], float]  # seconds
 
 
 class Worker:
@@ -86,6 +90,7 @@ class Worker:
         self._settled = False
         self._priorities = Priorities()
         self._swept = START
+        self._found_at = time.monotonic()  # when work of another process was found last
         self._woken = {step: asyncio.Event() for step in ("feed", "names", "vectors")}
 
     def wake(self, *, jobs: bool = True) -> None:
@@ -98,7 +103,7 @@ class Worker:
 
     def start(self, supervisor: Supervisor) -> None:
         """Have all of it done, each step by itself. Failures are logged and waited out, longer each time, a minute at most."""
-        self._start(supervisor, "look", self.look, LOOK_EVERY)
+        self._start(supervisor, "look", self.look, self.look_pause)
         self._start(supervisor, "feed", self.sequence, TIDY_EVERY, gather=self._gather_feed)
         self._start(supervisor, "names", self.name_batch, TIDY_EVERY)
         self._start(supervisor, "index", self.tidy, TIDY_EVERY)
@@ -107,8 +112,8 @@ class Worker:
         self._start(supervisor, "facts", self.sweep_facts, FACTS_EVERY)
         self._start(supervisor, "calls", self.settle_calls, SWEEP_EVERY)
         self._start(supervisor, "log", self.sweep_log, LOG_EVERY)
-        self._start(supervisor, "analysts", self.stop_analysts, STOP_EVERY)
-        self._start(supervisor, "priorities", self.lower_priorities, LOWER_EVERY)
+        self._start(supervisor, "analysts", self.stop_analysts, lambda: STOP_EVERY if self._priorities.wanted else STOP_SELDOM)
+        self._start(supervisor, "priorities", self.lower_priorities, lambda: LOWER_EVERY if self._priorities.wanted else STOP_EVERY)
         if self._runner is not None:
             supervisor.start("jobs", self._runner.run)
             self._start(supervisor, "schedule", Schedules(self._runner.resources).look, SCHEDULE_EVERY)
@@ -126,12 +131,15 @@ class Worker:
     def _gather_feed(self) -> float:
         return GATHER_FEED if self._awaited() else GATHER
 
-    def _start(
-        self, supervisor: Supervisor, name: str, step: Step, idle: float, *, gather: Callable[[], float] = lambda: GATHER
-    ) -> None:
-        supervisor.start(name, lambda: self._repeat(name, step, idle, gather))
+    def look_pause(self) -> float:
+        """Seconds until the next look at the queues, of which readers of changes here notice nothing."""
+        return LOOK_EVERY if self._awaited() or time.monotonic() - self._found_at < QUIET else LOOK_SELDOM
 
-    async def _repeat(self, name: str, step: Step, idle: float, gather: Callable[[], float]) -> None:
+    def _start(self, supervisor: Supervisor, name: str, step: Step, idle: Pause | float, *, gather: Pause = lambda: GATHER) -> None:
+        pause = idle if callable(idle) else lambda: idle
+        supervisor.start(name, lambda: self._repeat(name, step, pause, gather))
+
+    async def _repeat(self, name: str, step: Step, idle: Pause, gather: Pause) -> None:
         failures = 0
         woken = self._woken.setdefault(name, asyncio.Event())
         while True:
@@ -153,7 +161,7 @@ class Worker:
             took = time.monotonic() - began  # a look that takes long, as behind an old transaction, is made less often
             if not busy:
                 with suppress(TimeoutError):
-                    async with asyncio.timeout(max(idle, 5 * took)):  # wait_for can swallow a cancellation
+                    async with asyncio.timeout(max(idle(), 5 * took)):  # wait_for can swallow a cancellation
                         await woken.wait()
                     await asyncio.sleep(max(gather(), took))
                 woken.clear()
@@ -181,6 +189,7 @@ class Worker:
             waiting = await operations.waiting_work(tx)
         for step, waits in waiting.items():
             if waits:
+                self._found_at = time.monotonic()
                 self._woken[step].set()
         return False
 

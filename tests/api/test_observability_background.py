@@ -2,15 +2,17 @@
 
 import asyncio
 import json
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
+from db.pool import Pool
 from db.retries import Backoff
 from service import supervision
 from service.app import _account
@@ -168,6 +170,18 @@ def test_what_another_process_writes_is_worked_at_though_no_work_looks_by_itself
                 other.execute("select * from loci_api.remember(%s, %s)", [api.namespace, Jsonb([item])])
             eventually(lambda n=n: len(ok(api.get("/changes", kind="memory"))["items"]) == n)
             eventually(lambda: settled(api))
+
+
+@pytest.mark.parametrize(
+    ("awaited", "quiet", "pause"), [(False, 0.0, "LOOK_EVERY"), (True, 99.0, "LOOK_EVERY"), (False, 99.0, "LOOK_SELDOM")]
+)
+def test_a_worker_looks_seldom_where_nothing_comes_and_nobody_waits_for_changes(
+    awaited: bool, quiet: float, pause: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    idle = Worker(cast("Pool", None), None, awaited=lambda: awaited)
+    now = time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: now + quiet)
+    assert idle.look_pause() == getattr(worker, pause)
 
 
 class Slow:
