@@ -96,8 +96,8 @@ as $$
                      "user" text),
                      jsonb_array_elements(p_items)) with ordinality
                  as u(id, content, lineage, parent_id, valid_from, valid_to, source, session_id, embedding, corrects,
-                      replaces, on_duplicate, "user", item, ordinal)) i
-        cross join (select loci.current_agent() as agent) c
+                      replaces, on_duplicate, "user", item, ordinal) offset 0) i  -- columns: calls inline
+        cross join (select loci.current_agent() as agent offset 0) c
     ) i
 $$;
 comment on function loci_internal.parse_memories(integer, jsonb) is

@@ -31,8 +31,8 @@ end $$;
 comment on function loci_internal.index_changed_memory() is
     'Trigger: re-index a memory whose indexed text changed.';
 
--- Put memories into the lexical index: their tsvector, one block of postings a term (1,024 entries at most), and one
--- row of counts. Appends only, so that two writers never wait for each other. The words of a text that is all ASCII and
+-- Put memories into the lexical index: their tsvector, one block of postings a term and 1,024 memories, and one row of
+-- counts. Appends only, so that two writers never wait for each other. The words of a text that is all ASCII and
 -- one piece are cut once: its terms are those of its tsvector (document_terms would cut them again).
 create or replace function loci_internal.index_documents(p_namespace_id integer, p_ids uuid[]) returns void
 language plpgsql volatile security definer set search_path = '' set plan_cache_mode = force_generic_plan
@@ -44,26 +44,27 @@ begin
     with text as materialized (
         select b.*, to_tsvector(v_language, loci_internal.short_runs(left(b.body, 200000))) as document,
                octet_length(b.body) = length(b.body) and length(b.body) <= 190000 as plain
-        from (select m.id, m.doc_id, loci_internal.indexed_text(m) as body from loci_data.memories m
+        from (select m.id, m.doc_id, loci_internal.indexed_text(m) as body,
+                     (row_number() over (order by m.doc_id) - 1) / 1024 as block from loci_data.memories m
               where m.namespace_id = p_namespace_id and m.id = any (p_ids) offset 0) b
     ), document as (
         insert into loci_data.memory_texts (namespace_id, memory_id, document)
         select p_namespace_id, t.id, t.document from text t
     ), cut as (
-        select t.doc_id, hashtextextended(u.lexeme, 0) as term, cardinality(u.positions)::bigint as frequency
+        select t.doc_id, t.block, hashtextextended(u.lexeme, 0) as term, cardinality(u.positions) as frequency
         from text t cross join lateral unnest(t.document) u where t.plain
         union all
-        select t.doc_id, d.term, d.frequency
+        select t.doc_id, t.block, d.term, d.frequency::integer
         from text t cross join lateral loci_internal.document_terms(v_language, t.body) d where not t.plain
     ), term as materialized (
         select c.*, sum(c.frequency) over (partition by c.doc_id) as length from cut c
-    ), entry as (
-        select term, (doc_id << 23) | (least(frequency, 255)::bigint << 15) | least(length, 32767)::bigint as entry,
-               (row_number() over (partition by term order by doc_id) - 1) / 1024 as block
-        from term
     ), posted as (
         insert into loci_data.postings (namespace_id, term, size, entries)
-        select p_namespace_id, term, count(*), array_agg(entry order by entry) from entry group by term, block
+        select p_namespace_id, e.term, count(*), array_agg(e.entry order by e.entry)
+        from (select term, block,
+                     (doc_id << 23) | (least(frequency, 255)::bigint << 15) | least(length, 32767)::bigint as entry
+              from term) e
+        group by e.term, e.block
     )
     insert into loci_data.corpus_counts (namespace_id, documents, terms)
     select p_namespace_id, cardinality(p_ids), coalesce(sum(frequency), 0) from term;

@@ -68,14 +68,14 @@ comment on function loci_internal.asking_party(text) is
     'Whom the first person of a question means. Errors: 42501.';
 
 -- What two memories of the same words must have in common to be one: whom it is about, where the words do not name
--- that; and whose first person it is. Empty where the words say it all. Pure.
+-- that; and whose first person it is. Empty where the words say it all. Pure, inlines (concat_ws would not).
 create or replace function loci_internal.wording_scope(p_content text, p_about text, p_source text, p_agent uuid)
 returns text
 language sql immutable parallel safe
-return concat_ws(' ', case when loci_internal.text_with_subject(p_content, p_about) <> p_content
-                           then 'about ' || loci.canonical_name(p_about) end,
-                      case when loci.is_first_person(p_content)
-                           then 'by ' || loci_internal.memory_party(p_source, p_agent) end);
+return ltrim(case when loci_internal.text_with_subject(p_content, p_about) <> p_content
+                  then 'about ' || loci.canonical_name(p_about) else '' end
+             || case when loci.is_first_person(p_content)
+                     then ' by ' || loci_internal.memory_party(p_source, p_agent) else '' end);
 comment on function loci_internal.wording_scope(text, text, text, uuid) is
     'What memories of the same words must share to be one memory; empty: nothing.';
 
