@@ -1,6 +1,8 @@
 """The reference in docs/sql/, made from the catalogue: every view and every reading function of the schema `loci`, by subject."""
 
 import re
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +13,9 @@ from tests.words import ARGUMENTS, COLUMNS, VIEW_OF
 
 FOLDER = ROOT / "docs" / "sql"
 Parts = dict[str, str]
+Column = tuple[str, str, str]  # name, type, meaning
 ROOMS = {"shared": "memories", "text": "graph"}  # on whose page functions stand that serve all subjects
+USUAL_ERRORS = re.compile(r" Errors: (?:(?:42501|P0002|22023)[,.] ?)+$")  # README.md says once what they mean
 JOINS = re.compile(r" Joins \w+\.\w+\.$")  # at the end of the comment of a column: the row of which view it names
 DECLARED = re.compile(r"^create (?:or replace )?(?:function|view) loci\.(\w+)", re.MULTILINE)
 
@@ -89,15 +93,15 @@ def functions(connection: psycopg.Connection[Any]) -> list[Function]:
     return found
 
 
-def views(connection: psycopg.Connection[Any]) -> dict[str, tuple[str, list[tuple[str, str, str]]]]:
+def views(connection: psycopg.Connection[Any]) -> dict[str, tuple[str, list[Column]]]:
     """Views by name: comment, and columns with type and meaning."""
-    made: dict[str, tuple[str, list[tuple[str, str, str]]]] = {}
+    made: dict[str, tuple[str, list[Column]]] = {}
     for view, comment, column, kind, meaning in connection.execute(VIEWS).fetchall():
         made.setdefault(view, (comment, []))[1].append((column, short(kind), meaning))
     return made
 
 
-def meaning(function: Function, column: str, kind: str, described: dict[str, tuple[str, list[tuple[str, str, str]]]]) -> str | None:
+def meaning(function: Function, column: str, kind: str, described: dict[str, tuple[str, list[Column]]]) -> str | None:
     """What a column of a function means; None where nothing says so."""
     own = COLUMNS.get(f"{function.name}.{column}")
     view = described.get(VIEW_OF.get(function.name, ""), ("", []))[1]
@@ -111,39 +115,94 @@ def meaning(function: Function, column: str, kind: str, described: dict[str, tup
 
 def render(connection: psycopg.Connection[Any]) -> dict[str, Parts]:
     """The generated parts of each page, by the names of the page and of their markers."""
-    described, subject_of = views(connection), subjects()
-    made: dict[str, dict[str, list[str]]] = {}
+    described, made = views(connection), functions(connection)
+    columns = {
+        name: [(column, kind, JOINS.sub("", text)) for column, kind, text in shown] for name, (_, shown) in described.items()
+    }
+    columns |= {f.name: [(name, kind, meaning(f, name, kind, described) or "") for name, kind in f.columns] for f in made}
+    common, subject_of = shared_columns(columns), subjects()
+    pages: dict[str, dict[str, list[str]]] = {}
     for view, (comment, shown) in described.items():
-        made.setdefault(subject_of[view], {}).setdefault("views", []).extend(described_view(view, comment, shown))
-    for function in functions(connection):
-        made.setdefault(subject_of[function.name], {}).setdefault("functions", []).extend(described_function(function, described))
-    pages = {subject: {part: "\n".join(lines) for part, lines in parts.items()} for subject, parts in made.items()}
-    return {**pages, "README": {"contents": contents(pages)}}
+        lines = [f"### `{view}`", "", comment, "", *listed(view, columns, common, described), *joined(shown), ""]
+        pages.setdefault(subject_of[view], {}).setdefault("views", []).extend(lines)
+    for function in made:
+        lines = described_function(function, listed(function.name, columns, common, described))
+        pages.setdefault(subject_of[function.name], {}).setdefault("functions", []).extend(lines)
+    parts = {subject: {part: "\n".join(lines) for part, lines in found.items()} for subject, found in pages.items()}
+    words = {"contents": contents(parts), "arguments": arguments(made), "columns": defined(common)}
+    return {**parts, "README": words}
 
 
 def contents(pages: dict[str, Parts]) -> str:
-    """A table of the pages, in the order of the subjects, with links to what they describe."""
-    lines = ["| page | views | functions |", "|---|---|---|"]
+    """The pages in the order of the subjects, with links to what they describe."""
+    lines = []
     for subject in (subject for subject in SUBJECTS if subject in pages):
-        linked = {
-            part: " ".join(f"[`{name}`]({subject}.md#{name})" for name in re.findall(r"^### `(\w+)`", text, re.MULTILINE))
-            for part, text in pages[subject].items()
-        }
-        lines.append(f"| [{subject}]({subject}.md) | {linked.get('views', '')} | {linked.get('functions', '')} |")
+        names = re.findall(r"^### `(\w+)`", pages[subject].get("views", "") + pages[subject].get("functions", ""), re.MULTILINE)
+        lines.append(f"- [{subject}]({subject}.md): " + " ".join(f"[`{name}`]({subject}.md#{name})" for name in names))
     return "\n".join(lines) + "\n"
 
 
-def described_view(view: str, comment: str, shown: list[tuple[str, str, str]]) -> list[str]:
-    """Comment, and a table of the columns."""
-    lines = [f"### `{view}`", "", comment, "", "| column | type | meaning |", "|---|---|---|"]
-    return [*lines, *(f"| `{name}` | {kind} | {text} |" for name, kind, text in shown), ""]
+def shared_columns(columns: dict[str, list[Column]]) -> dict[str, tuple[str, str]]:
+    """Type and meaning of columns that mean the same in several views and functions: by name, the most frequent."""
+    counted = Counter(column for shown in columns.values() for column in shown)
+    made: dict[str, tuple[str, str]] = {}
+    for (name, kind, text), times in sorted(counted.items(), key=lambda item: (-item[1], item[0])):
+        if times > 1:
+            made.setdefault(name, (kind, text))
+    return dict(sorted(made.items()))
 
 
-def described_function(function: Function, described: dict[str, tuple[str, list[tuple[str, str, str]]]]) -> list[str]:
-    """Comment, and a table of arguments and columns."""
-    lines = [f"### `{function.name}`", "", function.comment, "", "| argument or column | type | meaning |", "|---|---|---|"]
-    for name, kind, default in function.arguments:
-        shown = f" = {default}" if default else ""
-        lines.append(f"| ({name}{shown}) | {kind} | {ARGUMENTS.get(name)} |")
-    lines += [f"| `{name}` | {kind} | {meaning(function, name, kind, described)} |" for name, kind in function.columns]
-    return [*lines, ""]
+def defined(common: dict[str, tuple[str, str]]) -> str:
+    """A line for each column."""
+    return "".join(f"- `{name}` {kind}: {text}\n" for name, (kind, text) in common.items())
+
+
+def arguments(made: list[Function]) -> str:
+    """A line for each argument, with its types."""
+    kinds: dict[str, set[str]] = {}
+    for function in made:
+        for name, kind, _ in function.arguments:
+            kinds.setdefault(name, set()).add(kind)
+    return "".join(f"- `{name}` {' or '.join(sorted(kinds[name]))}: {ARGUMENTS.get(name)}\n" for name in sorted(kinds))
+
+
+def nearest(name: str, columns: dict[str, list[Column]], described: Iterable[str]) -> tuple[str, list[str]]:
+    """The view that has most of the columns of something, and the names of columns that it has beyond them; none if those are more."""
+    shown, found = set(columns[name]), ("", [])
+    for view in described:
+        missing = [column for column, kind, text in columns[view] if (column, kind, text) not in shown]
+        same, best = len(columns[view]) - len(missing), len(columns.get(found[0], [])) - len(found[1])
+        if view != name and (described_first(view, name) or name not in described) and same > best and same > len(missing) + 2:
+            found = (view, missing)
+    return found
+
+
+def described_first(view: str, other: str) -> bool:
+    """Whether one view refers to another and not the reverse: the one with the shorter name is the plainer."""
+    return (len(view), view) < (len(other), other)
+
+
+def listed(
+    name: str, columns: dict[str, list[Column]], common: dict[str, tuple[str, str]], described: dict[str, tuple[str, list[Column]]]
+) -> list[str]:
+    """Columns with a meaning of their own, a line each; then those that are a view's, and those that mean the same everywhere."""
+    view, missing = nearest(name, columns, described)
+    shown = [column for column in columns[name] if column not in columns.get(view, [])]
+    own = [f"- `{column}` {kind}: {text}" for column, kind, text in shown if common.get(column) != (kind, text)]
+    others = [f"`{column}`" for column, kind, text in shown if common.get(column) == (kind, text)]
+    without = " without " + " ".join(f"`{column}`" for column in missing) if missing else ""
+    rest = ", ".join(filter(None, [f"columns of `{view}`{without}" if view else "", " ".join(others)]))
+    return [*own, *([f"- {rest}"] if rest else [])]
+
+
+def joined(shown: list[Column]) -> list[str]:
+    """Which row of which view the columns name."""
+    leads = [f"`{name}` {found[0].strip(' .').removeprefix('Joins ')}" for name, _, text in shown if (found := JOINS.search(text))]
+    return [f"- joins: {', '.join(leads)}"] if leads else []
+
+
+def described_function(function: Function, lines: list[str]) -> list[str]:
+    """How it is called, its comment, and its columns."""
+    called = ", ".join(f"{name} = {default.lower()}" if default else name for name, _, default in function.arguments)
+    comment = USUAL_ERRORS.sub("", function.comment)
+    return [f"### `{function.name}`", "", f"`{function.name}({called})`", "", comment, "", *lines, ""]
