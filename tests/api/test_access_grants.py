@@ -30,6 +30,7 @@ def everywhere(client: httpx.Client) -> set[str]:
     return {result["content"] for result in results}
 
 
+@pytest.mark.row("R7")
 def test_one_recall_finds_what_every_grant_reaches_and_no_more(api: Api, guest: tuple[httpx.Client, str]) -> None:
     client, agent = guest
     api.write("the garden of the team")
@@ -55,6 +56,7 @@ def test_a_grant_that_expires_is_over_at_its_moment(api: Api, guest: tuple[httpx
     problem(client.get("/memories", headers={"X-Namespace": api.namespace}), 403, "forbidden")
 
 
+@pytest.mark.row("X2")
 def test_roles_are_those_of_the_grant(api: Api, guest: tuple[httpx.Client, str]) -> None:
     client, agent = guest
     there = {"X-Namespace": api.namespace}

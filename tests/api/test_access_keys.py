@@ -299,6 +299,7 @@ def test_a_default_namespace_that_is_not_granted_is_refused_by_its_field(api: Ap
     assert [error["field"] for error in told["errors"]] == ["namespaces"]
 
 
+@pytest.mark.row("X8")
 def test_a_grant_moves_no_request_that_names_no_namespace(api: Api, guarded: Service, service: Service) -> None:
     with new_api(service) as home:
         made = make_key(home, "writer")

@@ -48,6 +48,7 @@ def holder(service: Service, key: dict[str, Any], **headers: str) -> httpx.Clien
     return service.client(Authorization=f"Bearer {key['key']}", **headers)
 
 
+@pytest.mark.row("X9")
 def test_two_services_share_one_limit(api: Api, services: list[Service]) -> None:
     key = make_key(api, rate_limit=50)
     started = time.monotonic()
@@ -243,6 +244,7 @@ async def test_where_addresses_are_those_of_clients_one_that_sends_many_wrong_ke
     assert (await gates.ask("wrong", "2001:db8::1")).status_code == 401
 
 
+@pytest.mark.row("X9")
 @pytest.mark.anyio
 @pytest.mark.usefixtures("still")
 @pytest.mark.parametrize("proxies", [None, "none", "192.0.2.0/24"])
@@ -314,6 +316,7 @@ async def test_addresses_of_one_network_are_one_guesser() -> None:
     assert found == [401, 429, 401]
 
 
+@pytest.mark.row("REST")
 @pytest.mark.parametrize(
     ("headers", "status"),
     [

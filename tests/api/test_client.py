@@ -68,6 +68,7 @@ def request_of(name: str) -> Any:
 # Routes and methods
 
 
+@pytest.mark.row("X11")
 def test_every_route_has_an_operation_and_every_operation_a_route(service: Service) -> None:
     routes = {(m.upper(), path) for path, methods in service.app.openapi()["paths"].items() for m in methods}
     covered = {(request.method, request.route) for request in map(request_of, OPERATIONS)}
@@ -75,6 +76,7 @@ def test_every_route_has_an_operation_and_every_operation_a_route(service: Servi
     assert covered | streamed == routes
 
 
+@pytest.mark.row("X11")
 @pytest.mark.parametrize("name", [name for name in OPERATIONS if not name.startswith("transfer.")])
 def test_the_arguments_of_an_operation_are_the_fields_of_its_route(service: Service, name: str) -> None:
     document = service.app.openapi()
@@ -156,6 +158,7 @@ def test_every_model_is_found_in_one_subject_and_by_its_name_alone() -> None:
         from loci.models import Nothing  # noqa: F401
 
 
+@pytest.mark.row("X11")
 def test_importing_the_client_loads_neither_the_service_nor_a_driver() -> None:
     heavy = "{'fastapi', 'starlette', 'psycopg', 'sqlalchemy', 'numpy', 'db', 'service', 'langgraph'}"
     code = f"import sys, loci; sys.exit(str({heavy} & set(sys.modules)) if {heavy} & set(sys.modules) else 0)"

@@ -31,6 +31,7 @@ async def run_async(code: str, names: dict[str, Any]) -> None:
     await names["example"]()
 
 
+@pytest.mark.row("X11")
 def test_the_examples_of_the_page_run(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     database = server.clone("docs")

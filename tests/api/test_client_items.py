@@ -34,6 +34,7 @@ def client(api: Api) -> Iterator[LociClient]:
         yield client
 
 
+@pytest.mark.row("X10")
 def test_items_come_back_whole_and_in_order(client: LociClient) -> None:
     items = SessionItems(client, "s/1")
     items.add(ITEMS)

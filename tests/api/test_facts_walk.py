@@ -57,6 +57,7 @@ def test_a_walk_about_nothing_is_empty(api: Api) -> None:
                      "aspect_ids": [], "timed_out": False}  # fmt: skip
 
 
+@pytest.mark.row("S3")
 def test_a_walk_begins_at_the_first_of_checkpoint_path_query_and_session(api: Api) -> None:
     ids = {name: ok(api.post("/entities", {"name": name, "type": "project"}), 201)["id"] for name in ("apple", "berry", "cherry")}
     given: dict[str, Any] = {"checkpoint": [ids["cherry"]], "project_path": "/home/berry", "query": "apple?", "session_key": "s"}
@@ -95,6 +96,7 @@ def test_a_wrong_walk_is_refused_by_field(api: Api, body: dict[str, Any], field:
 # The constellation
 
 
+@pytest.mark.row("X7")
 def test_the_constellation_shows_entities_aspects_and_edges(api: Api, alice: dict[str, str]) -> None:
     api.write("Bob is here", entities=[{"name": "Bob"}])
     api.post("/edges", {"source": "Alice", "type": "knows", "target": "Bob", "strength": 0.4})
@@ -124,6 +126,7 @@ def test_a_wrong_constellation_is_refused_by_field(api: Api, params: dict[str, A
 # Recall
 
 
+@pytest.mark.row("S5")
 def test_the_walk_finds_what_no_word_and_no_edge_leads_to_and_says_how(api: Api, alice: dict[str, str]) -> None:
     results = api.recall("Alice", explain=True)["results"]
     arms = {result["id"]: result["explain"]["arms"] for result in results}
@@ -139,6 +142,7 @@ def test_the_walk_finds_what_no_word_and_no_edge_leads_to_and_says_how(api: Api,
     assert {result["content"] for result in results} >= {"Alice is here"}
 
 
+@pytest.mark.row("S5")
 def test_constraints_surface_whatever_is_found_and_whatever_the_arms(api: Api, alice: dict[str, str]) -> None:
     for arms in (None, ["lexical"], ["walk"]):
         answer = api.recall("Alice", arms=arms, filters={"category": "nothing"})
@@ -189,6 +193,7 @@ def test_without_aspects_the_walk_is_silent(api: Api) -> None:
     assert api.recall("Alice", arms=["walk"])["results"] == []
 
 
+@pytest.mark.row("S5")
 def test_the_walk_can_be_weighed_and_left_out(api: Api, alice: dict[str, str]) -> None:
     assert api.found("Alice", weights={"walk": 100})[0] == "an allergy was found in spring"
     arms = [set(result["explain"]["arms"]) for result in api.recall("Alice", arms=["lexical", "graph"], explain=True)["results"]]
@@ -301,6 +306,7 @@ def test_a_reader_walks_and_recalls_in_a_session_but_reports_and_ends_nothing(
     assert ok(api.post("/sessions/s/end"))["hit"] == 0
 
 
+@pytest.mark.row("S6")
 def test_the_loop_goes_on_over_a_service_that_starts_again(service: Service) -> None:
     with new_api(service) as api:
         api.write("green tea", entities=[{"name": "Alice"}])

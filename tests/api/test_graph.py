@@ -58,6 +58,7 @@ def test_an_edge_that_ends_before_it_begins_and_a_moment_that_is_none_are_refuse
     assert (error["field"], "number" in error["message"]) == ("as_of", False)
 
 
+@pytest.mark.row("G2")
 def test_an_edge_is_shown_with_its_spells_and_evidence_at_two_moments(api: Api) -> None:
     spell = {"valid_from": "2015-01-01T00:00:00Z", "valid_to": "2016-01-01T00:00:00Z"}
     made = ok(api.post("/edges", {**EDGE, **spell, "session_id": "s"}), 201)
@@ -114,6 +115,7 @@ def aspect(api: Api, **fields: Any) -> dict[str, Any]:
     return made
 
 
+@pytest.mark.row("S1")
 def test_an_aspect_carries_attributes_and_constraints(api: Api) -> None:
     made = aspect(api, weight=0.7)
     ok(api.post(f"/aspects/{made['id']}/attributes", {"content": "likes tea"}), 201)

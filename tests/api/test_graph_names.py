@@ -5,6 +5,7 @@ import pytest
 from service.text.names import find_names, phrases
 
 
+@pytest.mark.row("R9")
 @pytest.mark.parametrize(
     ("text", "names"),
     [
@@ -34,6 +35,7 @@ def test_the_speaker_is_no_name_of_the_text() -> None:
     assert find_names("Hello, this is Ann; ask Bob", source="ann") == ["Bob"]
 
 
+@pytest.mark.row("R9")
 @pytest.mark.parametrize(
     ("text", "names"),
     [

@@ -20,6 +20,7 @@ def link(api: Api, source: str, target: str, **more: Any) -> None:
     ok(api.post("/edges", {"source": source, "type": "knows", "target": target, **more}), 201)
 
 
+@pytest.mark.row("X7")
 def test_an_entity_stands_where_it_stood_whoever_comes_and_at_every_moment(api: Api) -> None:
     for target in ("b", "c", "d"):
         link(api, "a", target, observed_at="2026-01-01T00:00:00Z")
@@ -50,6 +51,7 @@ def worth(line: dict[str, Any], moment: datetime) -> float | None:
     return float(step["confidence"] * math.exp(-line["decay_rate"] * days))
 
 
+@pytest.mark.row("X7")
 def test_the_history_of_edges_says_what_the_service_says_of_every_moment(api: Api) -> None:
     start = datetime(2025, 1, 1, tzinfo=UTC)
 

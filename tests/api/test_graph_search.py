@@ -27,6 +27,7 @@ def edges(api: Api) -> list[tuple[str, str, str]]:
 # Search
 
 
+@pytest.mark.row("G11")
 def test_an_entity_is_found_by_what_it_is_about(api: Api) -> None:
     entity(api, "Zeus", description="automobile engine repair and car maintenance")
     entity(api, "Hera", description="growing tomatoes and flowers in a garden")
@@ -178,6 +179,7 @@ def test_of_many_merges_of_one_pair_at_once_one_is_made(api: Api, both_ways: boo
     assert len(edges(api)) == 1
 
 
+@pytest.mark.row("G12")
 def test_nothing_that_is_written_while_entities_are_merged_and_given_back_is_lost_or_hidden(api: Api) -> None:
     for name in ("Alpha", "Beta"):
         entity(api, name)

@@ -70,6 +70,7 @@ def test_a_message_brings_the_lines_of_seed_a(api: Api) -> None:
     assert (context["truncated"], context["reason"]) == (False, [])
 
 
+@pytest.mark.row("W4")
 def test_a_context_shows_fifteen_edges_unless_the_namespace_or_the_caller_says_otherwise(api: Api) -> None:
     observe(api, [{"source": "Hub", "type": "t", "target": f"spoke {n:02}"} for n in range(30)])
     context = ok(api.post("/graph/context", {"text": "the hub"}))
@@ -80,6 +81,7 @@ def test_a_context_shows_fifteen_edges_unless_the_namespace_or_the_caller_says_o
     assert len(ok(api.post("/graph/context", {"text": "the hub"}))["rendered"].splitlines()) == 8
 
 
+@pytest.mark.row("G6")
 def test_a_context_touches_what_the_message_names_and_nothing_else(api: Api) -> None:
     observe(api, SEED_A)
     ok(api.post("/graph/context", {"text": "Ask Bob", "touch": False}))
@@ -109,6 +111,7 @@ def test_the_score_of_an_edge_is_the_product_of_confidences_on_the_way_to_it(api
     assert all("score" not in edge for edge in walk(api, start=["Alice"], paths=True))
 
 
+@pytest.mark.row("G7")
 def test_a_path_names_what_lies_between_a_start_and_an_edge(api: Api) -> None:
     observe(api, SEED_A[:2])
     assert walk(api, start=["Alice"], paths=True)[1]["path"] == ["Alice", "--works_on-->", "RockBot", "--uses-->", "RabbitMQ"]
@@ -132,6 +135,7 @@ def test_a_walk_from_neither_names_nor_text_is_refused(api: Api) -> None:
     assert "start or text" in str(problem(api.post("/graph/traverse", {"max_hops": 2}), 422, "invalid-request"))
 
 
+@pytest.mark.row("G7")
 def test_paths_and_lines_say_which_way_an_edge_points(api: Api) -> None:
     observe(api, [{"source": "Bob", "type": "manages", "target": "Carl"}])
     (edge,) = walk(api, start=["Carl"], paths=True)
@@ -140,6 +144,7 @@ def test_paths_and_lines_say_which_way_an_edge_points(api: Api) -> None:
     assert "Bob --manages--> Carl" in context["rendered"]
 
 
+@pytest.mark.row("G7")
 def test_a_walk_names_all_that_cut_it_short(api: Api) -> None:
     ok(api.client.patch(f"/namespaces/{api.namespace}", json={"settings": {"fan_out": 2}}))
     observe(api, [{"source": "a", "type": "t", "target": f"b{n}"} for n in range(4)])

@@ -117,6 +117,7 @@ def labels(value: Any) -> str:
     return repr(value)[:60]
 
 
+@pytest.mark.row("REST")
 @pytest.mark.parametrize(("body", "field", "expected"), MEMORIES, ids=labels)
 def test_a_wrong_memory_is_refused_by_field(place: Api, body: dict[str, Any], field: str, expected: str) -> None:
     refused(place, lambda: place.post("/memories", body), field, expected)
@@ -456,6 +457,7 @@ def test_a_query_parameter_that_a_route_does_not_know_is_refused_and_the_nearest
     assert body["errors"] == [{"field": "as_of", "message": "is no query parameter here; there is none"}]
 
 
+@pytest.mark.row("M3")
 def test_no_route_of_the_api_takes_a_query_parameter_that_it_does_not_know(place: Api) -> None:
     taken = []
     for path, method, _ in operations(place.service.app.openapi()):

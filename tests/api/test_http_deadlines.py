@@ -29,6 +29,7 @@ def standing_still(service: Service) -> Iterator[Callable[[], int]]:
         yield lambda: watcher.execute(AT_WORK).rowcount
 
 
+@pytest.mark.row("X9")
 @pytest.mark.parametrize(
     ("kind", "method", "path", "body"),
     [
@@ -93,6 +94,7 @@ LEAVING = {
 }
 
 
+@pytest.mark.row("X9")
 @pytest.mark.parametrize("kind", LEAVING)
 def test_the_work_of_a_client_that_leaves_is_cancelled(slow: Service, api_of_slow: Api, kind: str) -> None:
     ok(api_of_slow.get("/memories"))

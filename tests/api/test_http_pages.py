@@ -57,6 +57,7 @@ def test_the_document_is_made_once_and_beside_the_loop(service: Service) -> None
         assert [json.loads(each)["info"]["title"] for each in read] == ["Loci"]
 
 
+@pytest.mark.row("REST")
 def test_the_page_of_the_documentation_and_all_that_it_loads_come_from_here(browser: httpx.Client) -> None:
     page = browser.get("/docs")
     assert (page.status_code, page.url.path, page.headers["cache-control"]) == (200, "/docs", "no-store")
@@ -89,6 +90,7 @@ def test_no_other_file_is_served(browser: httpx.Client, path: str) -> None:
     problem(browser.get(path), 404, "not-found")
 
 
+@pytest.mark.row("REST")
 @pytest.mark.parametrize(
     ("method", "path", "status", "options"),
     [

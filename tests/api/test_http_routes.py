@@ -31,6 +31,7 @@ HISTORY_FIELDS = {"version", "content", "valid_from", "valid_to", "recorded_at",
 # Memories
 
 
+@pytest.mark.row("M1")
 @pytest.mark.parametrize("field", MEMORY)
 def test_a_written_memory_is_read_back_as_it_was_written(api: Api, field: str) -> None:
     written = ok(api.post("/memories", MEMORY), 201)
@@ -38,6 +39,7 @@ def test_a_written_memory_is_read_back_as_it_was_written(api: Api, field: str) -
     assert ok(api.get(f"/memories/{written['id']}"))[field] == MEMORY[field]
 
 
+@pytest.mark.row("M4")
 def test_a_write_says_what_became_of_it(api: Api) -> None:
     first = api.write("Oslo", lineage="city")
     assert (first["version"], first["superseded"], first["duplicate"]) == (1, None, False)
@@ -47,6 +49,7 @@ def test_a_write_says_what_became_of_it(api: Api) -> None:
     assert (third["id"], third["superseded"], third["duplicate"]) == (second["id"], None, True)
 
 
+@pytest.mark.row("M4")
 def test_a_write_of_what_is_known_reinforces_updates_or_is_refused(api: Api) -> None:
     first = api.write("x", tags=["a"])
     assert (first["ignored"], first["cut_short"]) == (None, None)
@@ -63,6 +66,7 @@ def test_a_write_of_what_is_known_reinforces_updates_or_is_refused(api: Api) -> 
     assert wrong["errors"][0]["field"] == "on_duplicate"
 
 
+@pytest.mark.row("M2")
 def test_a_stated_span_ends_where_the_next_version_begins_and_the_reply_says_so(api: Api) -> None:
     month = "2024-0{}-01T00:00:00Z".format
     api.write("A", lineage="l", valid_from=month(1))
@@ -181,6 +185,7 @@ def test_a_link_that_leads_nowhere_is_refused(api: Api, target: str, status: int
     assert body["errors"][0]["field"] == "target_id"
 
 
+@pytest.mark.row("M7")
 def test_categories_are_a_tree_with_counts(api: Api) -> None:
     api.write("x", category="a/b")
     api.write("y", category="a")
@@ -191,6 +196,7 @@ def test_categories_are_a_tree_with_counts(api: Api) -> None:
     assert [row["category"] for row in ok(api.get("/categories", under="a/b"))["items"]] == ["a/b"]
 
 
+@pytest.mark.row("REST")
 @pytest.mark.parametrize("limit", [1, 2, 3, 7, 100])
 def test_pages_visit_every_memory_once(api: Api, limit: int) -> None:
     written = ok(api.post("/memories/batch", {"items": [{"content": f"m{n}"} for n in range(7)]}))["items"]
@@ -282,6 +288,7 @@ def test_a_namespace_shows_its_settings_and_sizes(api: Api) -> None:
     assert isinstance(row["pending_embeddings"], int)
 
 
+@pytest.mark.row("G13")
 def test_settings_are_merged_and_null_takes_one_back(api: Api) -> None:
     path = f"/namespaces/{api.namespace}"
     standard = ok(api.get(path))["settings"]
@@ -335,6 +342,7 @@ def test_a_deleted_namespace_leaves_no_row_anywhere(api: Api) -> None:
 # The graph
 
 
+@pytest.mark.row("G1")
 def test_an_entity_is_written_read_changed_and_pinned(api: Api) -> None:
     made = ok(
         api.post(
@@ -392,6 +400,7 @@ MATCHES = [
 ]
 
 
+@pytest.mark.row("G5")
 @pytest.mark.parametrize(("text", "found"), MATCHES)
 def test_known_entities_are_found_in_a_text_as_whole_words(api: Api, text: str, found: list[str]) -> None:
     assert [api.post("/entities", {"name": name}).status_code for name in ("Alice", "Azure DevOps", "C++", "Al")] == [201] * 4
@@ -402,6 +411,7 @@ def test_known_entities_are_found_in_a_text_as_whole_words(api: Api, text: str, 
         assert [row["name"] for row in ok(response)["entities"]] == found
 
 
+@pytest.mark.row("G6")
 def test_touched_entities_know_when_they_were_referenced(api: Api) -> None:
     made = ok(api.post("/entities", {"name": "Zeus"}), 201)
     assert made["last_referenced_at"] is None
@@ -420,6 +430,7 @@ def test_an_edge_is_observed_listed_and_taken_back(api: Api) -> None:
     problem(api.client.delete(f"/edges/{uuid4()}"), 404, "not-found")
 
 
+@pytest.mark.row("G9")
 @pytest.mark.parametrize(("sessions", "confidence"), [(["a", "b"], 1.0), (["a", "a"], 0.5)])
 def test_a_new_conversation_restores_confidence_and_the_same_one_only_counts(
     api: Api, sessions: list[str], confidence: float
@@ -520,6 +531,7 @@ WALKS: list[tuple[dict[str, Any], list[str]]] = [
 ]
 
 
+@pytest.mark.row("G7")
 @pytest.mark.parametrize(("options", "reached"), WALKS, ids=str)
 def test_a_walk_keeps_to_its_bounds(api: Api, options: dict[str, Any], reached: list[str]) -> None:
     api.post(
@@ -537,12 +549,14 @@ def test_a_walk_keeps_to_its_bounds(api: Api, options: dict[str, Any], reached: 
     assert sorted({name for e in walk["edges"] for name in (e["source"], e["target"])} - {"a"}) == reached
 
 
+@pytest.mark.row("G7")
 def test_a_walk_through_a_cycle_returns_each_edge_once(api: Api) -> None:
     api.post("/edges/batch", {"items": [{"source": a, "type": "t", "target": b} for a, b in ("ab", "bc", "ca", "aa")]})
     walk = ok(api.post("/graph/traverse", {"start": ["a"], "max_hops": 10}))
     assert sorted(e["source"] + e["target"] for e in walk["edges"]) == ["aa", "ab", "bc", "ca"]
 
 
+@pytest.mark.row("G7")
 def test_a_walk_that_is_cut_short_says_why(api: Api) -> None:
     api.post("/edges/batch", {"items": [{"source": "hub", "type": "t", "target": f"n{n}"} for n in range(20)]})
     walk = ok(api.post("/graph/traverse", {"start": ["hub"], "limit": 5}))
@@ -607,6 +621,7 @@ def listed(service: Service) -> dict[str, Any]:
         return dict(ok(client.get("http://loci/openapi.json"))["paths"])
 
 
+@pytest.mark.row("REST")
 def test_the_document_lists_every_route_with_its_problems(listed: dict[str, Any]) -> None:
     documented = {(path, method): operation for path, operations in listed.items() for method, operation in operations.items()}
     of_the_api = {key: operation for key, operation in documented.items() if key[0].startswith("/api/v1")}
@@ -664,6 +679,7 @@ def test_a_promised_route_is_there(listed: dict[str, Any], path: str) -> None:
     assert f"/api/v1{path}" in listed
 
 
+@pytest.mark.row("X1")
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_the_service_refuses_a_role_that_bypasses_row_level_security(service_database: Any) -> None:
     with pytest.raises(RuntimeError), serve(replace(service_database, app_url=service_database.admin_url)):

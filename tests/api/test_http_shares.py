@@ -38,6 +38,7 @@ def key_of(api: Api, role: str = "writer") -> dict[str, str]:
     return {"Authorization": f"Bearer {ok(api.post('/keys', {'role': role}), 201)['key']}"}
 
 
+@pytest.mark.row("X9")
 def test_a_key_that_holds_its_share_is_refused_and_others_go_on(start_service: Callable[..., Service]) -> None:
     service = start_service(pool_size=4, worker=False, deadlines={"lock": 600, "read": 600})
     with new_api(service) as api, ThreadPoolExecutor(3) as pool:
@@ -58,6 +59,7 @@ def test_a_key_that_holds_its_share_is_refused_and_others_go_on(start_service: C
         ok(api.client.get("/memories", headers=greedy))
 
 
+@pytest.mark.row("X9")
 def test_a_namespace_that_holds_its_share_leaves_the_rest_to_others(start_service: Callable[..., Service]) -> None:
     shares = {"namespace_share_among_others": 1.0}  # that others asked a moment before is no matter
     service = start_service(pool_size=4, worker=False, limits=shares, deadlines={"lock": 600, "read": 600})
@@ -187,6 +189,7 @@ def niceness_of(pid: int) -> tuple[int, str]:
     return os.getpriority(os.PRIO_PROCESS, pid), group.read_text().split()[-1] if group.exists() else ""
 
 
+@pytest.mark.row("X9")
 @own_sessions
 def test_the_processes_of_who_stands_back_are_behind_those_of_others(
     start_service: Callable[..., Service], monkeypatch: pytest.MonkeyPatch

@@ -13,6 +13,7 @@ from service.http.words import count_words
 from tests.services import Api, Service, eventually, new_api, ok, problem
 
 
+@pytest.mark.row("X9")
 def test_headers_over_the_limit_are_refused(api: Api) -> None:
     problem(api.client.get("/memories", headers={"X-Long": "x" * 70_000}), 431, "headers-too-large")
     problem(
@@ -89,6 +90,7 @@ def test_words_are_counted_in_the_texts_of_json_alone(text: str, words: int) -> 
     assert count_words(f'{{"items": [{{"content": "{text}", "embedding": [0.25, 1e-5, 3]}}]}}'.encode()) == words
 
 
+@pytest.mark.row("X9")
 @pytest.mark.parametrize("media", ["application/json", "application/x-ndjson"])
 def test_more_words_than_a_request_may_have_are_refused_and_nothing_is_written(start_service: Any, media: str) -> None:
     with new_api(start_service(limits={"words": 1000}, worker=False)) as api:

@@ -44,6 +44,7 @@ def rest(connection: socket.socket) -> bytes:
     return bytes(parts)
 
 
+@pytest.mark.row("X9")
 @pytest.mark.parametrize(
     ("sent", "came"),
     [
@@ -138,6 +139,7 @@ def test_a_proxy_brings_the_connections_of_many(start_service: Callable[..., Ser
             assert rest(connection).startswith(b"HTTP/1.1 200")
 
 
+@pytest.mark.row("X9")
 def test_requests_that_are_half_sent_hold_no_connection_of_the_pool(start_service: Callable[..., Service]) -> None:
     service = start_service(tcp=True, pool_size=1)
     begun = b"Host: localhost\r\nIdempotency-Key: k\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{"

@@ -75,6 +75,7 @@ def test_a_job_that_does_not_exist_is_not_found(api: Api) -> None:
         assert "does not exist" in problem(response, 404, "not-found")["detail"]
 
 
+@pytest.mark.row("L6")
 def test_a_failure_is_tried_again_and_a_job_that_nobody_knows_is_dead(asked: Jobs) -> None:
     async def shaky(work: Resources, job: Job) -> None:
         if job.tries < 3:
@@ -137,6 +138,7 @@ def test_a_worker_with_the_same_settings_leaves_a_refused_job_waiting_and_a_retr
         eventually(lambda: seen.count(job) == 2)
 
 
+@pytest.mark.row("L6")
 def test_a_job_that_always_fails_is_dead_and_says_why_without_quoting_the_database(asked: Jobs) -> None:
     async def writes(work: Resources, job: Job) -> None:
         async with job.holding(work, "effect") as tx:
@@ -187,6 +189,7 @@ def test_a_running_job_that_is_cancelled_stops_and_has_changed_nothing(asked: Jo
     assert (held.tries, asked.queued()) == (1, 0)
 
 
+@pytest.mark.row("X9")
 def test_whatever_a_stranger_notifies_stops_no_job_and_no_worker(asked: Jobs) -> None:
     held = Held()
     job = asked.ask()

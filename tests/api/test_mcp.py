@@ -95,6 +95,7 @@ def make_key(api: Api, role: str) -> str:
 # What a client sees
 
 
+@pytest.mark.row("MCP")
 def test_the_tools_and_their_parameters_are_those_of_the_seeds(tools: Tools) -> None:
     schemas = {name: tool["inputSchema"] for name, tool in tools.listed().items()}
     shown = {
@@ -104,6 +105,7 @@ def test_the_tools_and_their_parameters_are_those_of_the_seeds(tools: Tools) -> 
     assert shown == PARAMETERS
 
 
+@pytest.mark.row("MCP")
 def test_the_page_lists_the_tools_with_their_parameters() -> None:
     rows = re.findall(
         r"^\| `(\w+)` \| ([^|]*)\|", (ROOT / "docs" / "mcp.md").read_text().partition("\n## Tools\n")[2], re.MULTILINE
@@ -170,6 +172,7 @@ def test_the_small_profile_lists_eight_tools_that_name_no_others_and_answers_by_
 # Memories
 
 
+@pytest.mark.row("MCP")
 def test_save_memory_writes_what_post_memories_writes(api: Api, tools: Tools) -> None:
     saved = tools("save_memory", content="I prefer tea", category="user-preferences/drinks", tags=["tea", "morning"])
     there = ok(api.get(f"/memories/{saved['id']}"))
@@ -193,6 +196,7 @@ def test_remember_keeps_messages_and_says_who_told_what(api: Api, tools: Tools) 
     assert "messages[0].role" in tools.error("remember", messages=[{"content": "x"}])
 
 
+@pytest.mark.row("M4")
 def test_save_memory_says_what_a_repetition_did_not_take_over(tools: Tools) -> None:
     tools("save_memory", content="I prefer tea", tags=["tea"])
     assert "Not taken over: tags." in tools.text("save_memory", content="I prefer tea", tags=["drinks"])
@@ -407,6 +411,7 @@ def test_recall_spans_namespaces_and_says_which_is_which(api: Api, service: Serv
 # The graph
 
 
+@pytest.mark.row("MCP")
 def test_graph_traverse_walks_as_rest_does(api: Api, tools: Tools) -> None:
     ok(api.post("/edges", {"source": "Alice", "type": "works_on", "target": "RockBot", "confidence": 0.9}), 201)
     ok(api.post("/edges", {"source": "RockBot", "type": "uses", "target": "RabbitMQ"}), 201)
@@ -421,6 +426,7 @@ def test_graph_traverse_walks_as_rest_does(api: Api, tools: Tools) -> None:
     assert "… and more: ended by limit" in tools.text("graph_traverse", startEntity="Alice", limit=1)
 
 
+@pytest.mark.row("G10")
 def test_relation_decay_changes_a_rate_and_says_what_faded_and_came_back(api: Api, tools: Tools) -> None:
     ok(api.post("/edges", {"source": "a", "type": "works on/off", "target": "b", "observed_at": "2020-01-01T00:00:00Z"}), 201)
     assert "No edges" in tools.text("graph_traverse", startEntity="a")

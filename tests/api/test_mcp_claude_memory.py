@@ -88,6 +88,7 @@ def test_renaming_moves_a_folder_and_overwrites_nothing(tools: Tools) -> None:
     assert "does not exist" in tools.error("view", path="/memories/p")
 
 
+@pytest.mark.row("X10")
 def test_every_edit_is_a_version_and_what_was_deleted_is_still_history(api: Api, tools: Tools) -> None:
     tools.text("create", path=NOTES, file_text="I like tea")
     tools.text("str_replace", path=NOTES, old_str="tea", new_str="coffee")
@@ -112,6 +113,7 @@ def nowhere(service: Service) -> Iterator[Tools]:
         yield connected
 
 
+@pytest.mark.row("X10")
 @pytest.mark.parametrize(
     "path",
     ["/etc/passwd", "/memoriesX/a", "memories/a", "/memories/../a", "/memories/%2e%2e/a", "/memories/a/%252e%252e/b",

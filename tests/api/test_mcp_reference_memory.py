@@ -64,6 +64,7 @@ def names(reply: dict[str, Any]) -> list[str]:
     return [entity["name"] for entity in reply["entities"]]
 
 
+@pytest.mark.row("X10")
 def test_the_nine_tools_are_those_of_the_reference_server(tools: Tools) -> None:
     listed = tools.listed()
     assert list(listed) == list(TOOLS)
@@ -74,6 +75,7 @@ def test_the_nine_tools_are_those_of_the_reference_server(tools: Tools) -> None:
     assert [tool["title"] for tool in listed.values()] == [name.replace("_", " ").title() for name in TOOLS]
 
 
+@pytest.mark.row("X10")
 def test_what_is_created_is_read_as_it_was_stated_in_data_and_text(tools: Tools) -> None:
     created = tools.ask("create_entities", entities=[LANTERN, ADA])
     assert created.structured_content == {"entities": [LANTERN, ADA]}

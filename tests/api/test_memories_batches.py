@@ -27,6 +27,7 @@ def ndjson(items: list[Any]) -> bytes:
     return b"\n".join(json.dumps(item).encode() for item in items)
 
 
+@pytest.mark.row("M10")
 def test_each_item_has_its_own_result_in_order(api: Api) -> None:
     results = ok(api.post("/memories/batch", {"items": ITEMS}))["items"]
     assert {n for n, result in enumerate(results) if "problem" in result} == set(WRONG)
@@ -40,6 +41,7 @@ def test_each_item_has_its_own_result_in_order(api: Api) -> None:
     assert api.size() == {"memories": 3, "current_memories": 2, "entities": 0, "edges": 0}
 
 
+@pytest.mark.row("M10")
 def test_an_atomic_batch_names_every_wrong_item_and_writes_none(api: Api) -> None:
     body = problem(api.post("/memories/batch", {"items": ITEMS, "atomic": True}), 422, "invalid-request")
     assert {"items[1].content", "items[2].layer", "items[4]"} <= {error["field"] for error in body["errors"]}
@@ -52,6 +54,7 @@ def test_an_atomic_batch_writes_all(api: Api) -> None:
     assert api.size()["memories"] == 50
 
 
+@pytest.mark.row("M10")
 def test_ten_thousand_items_are_taken(start_service: Callable[..., Service]) -> None:
     with new_api(start_service(worker=False)) as api:  # nobody indexes them all meanwhile
         results = ok(api.post("/memories/batch", {"items": [{"content": f"m{n}", "layer": 3} for n in range(10_000)]}))["items"]
@@ -62,6 +65,7 @@ def test_ten_thousand_items_are_taken(start_service: Callable[..., Service]) -> 
         assert api.size()["memories"] == 9000
 
 
+@pytest.mark.row("M10")
 @pytest.mark.parametrize("content_type", ["application/x-ndjson", "application/jsonl", "application/x-ndjson; charset=utf-8"])
 def test_a_batch_may_come_as_lines(api: Api, content_type: str) -> None:
     response = api.client.post(
@@ -138,6 +142,7 @@ def test_a_wrong_item_of_the_database_costs_only_itself_among_many(api: Api) -> 
 # Idempotency keys
 
 
+@pytest.mark.row("M10")
 @pytest.mark.parametrize(
     ("path", "body", "status"),
     [
@@ -205,6 +210,7 @@ def test_the_same_key_in_two_namespaces_is_two_requests(api: Api) -> None:
     assert replies[0]["id"] != replies[1]["id"]
 
 
+@pytest.mark.row("X9")
 def test_a_body_over_the_limit_is_refused_before_it_is_read(start_service: Any) -> None:
     service = start_service(max_body_bytes=2000)
     with service.client() as client:
@@ -220,6 +226,7 @@ def test_a_body_over_the_limit_is_refused_before_it_is_read(start_service: Any) 
 NOWHERE = str(uuid4())
 
 
+@pytest.mark.row("M10")
 @pytest.mark.parametrize(
     ("item", "field", "status"),
     [
@@ -239,6 +246,7 @@ def test_what_the_database_refuses_in_an_atomic_batch_is_named_by_index_and_fiel
     assert api.size()["memories"] == 0
 
 
+@pytest.mark.row("M10")
 @pytest.mark.parametrize(
     ("edge", "field", "status"),
     [
@@ -261,6 +269,7 @@ def test_an_edge_that_the_database_refuses_is_named_by_index_and_field(
     assert api.size()["edges"] == 0
 
 
+@pytest.mark.row("M10")
 def test_a_bare_array_is_the_items_of_a_batch(api: Api) -> None:
     made = ok(api.post("/memories/batch", [{"content": "a"}, {"content": ""}]))["items"]
     assert ["problem" in result for result in made] == [False, True]

@@ -222,6 +222,7 @@ def ask(database: Database, statement: Any, *parameters: Any) -> list[Any]:
         return admin.execute(statement, parameters).fetchall()
 
 
+@pytest.mark.row("M8")
 def test_a_word_that_was_everywhere_is_nowhere_once_its_memories_are_erased(own: Api) -> None:
     database = own.service.database
     gone, neighbours = write_canary(own)
@@ -338,6 +339,7 @@ def test_delete_forgets_and_erases_only_when_asked(api: Api) -> None:
     problem(api.get(f"/memories/{second}"), 404, "not-found")
 
 
+@pytest.mark.row("M8")
 def test_a_dry_run_says_what_would_go_and_erases_nothing(api: Api) -> None:
     job = {"edges": [{"source": "Ada", "type": "works_at", "target": "Acme"}], "entities": [{"name": "Ada"}]}
     made = api.write("Ada works at Acme", **job)["id"]

@@ -47,6 +47,7 @@ def pair(api: Api) -> tuple[str, str]:
 # Replies
 
 
+@pytest.mark.row("M12")
 def test_retain_names_what_each_fact_may_outdate(api: Api) -> None:
     (known,) = retain(api, OLD)
     (decision,) = retain(api, NEW)
@@ -101,6 +102,7 @@ def test_a_write_that_is_sent_twice_is_compared_once(api: Api) -> None:
 # Settling
 
 
+@pytest.mark.row("M12")
 @pytest.mark.parametrize(("verdict", "visible"), [("replaces", [NEW]), ("corrects", [NEW]), ("both_true", [NEW, OLD])])
 def test_a_verdict_closes_the_pair_and_undoing_it_opens_it_again(
     api: Api, pair: tuple[str, str], verdict: str, visible: list[str]
@@ -113,6 +115,7 @@ def test_a_verdict_closes_the_pair_and_undoing_it_opens_it_again(
     assert (sorted(row["content"] for row in ok(api.get("/memories"))["items"]), opened(api)) == (sorted([NEW, OLD]), [(NEW, OLD)])
 
 
+@pytest.mark.row("M12")
 def test_of_two_who_settle_at_once_the_second_is_told_what_is_not_current(api: Api, pair: tuple[str, str]) -> None:
     with ThreadPoolExecutor(2) as pool:
         answers = list(pool.map(lambda verdict: settle(api, *pair, verdict), ["replaces", "corrects"]))
@@ -138,6 +141,7 @@ def test_the_client_lists_and_settles(api: Api, pair: tuple[str, str]) -> None:
 # What shows it
 
 
+@pytest.mark.row("M12")
 def test_recall_shows_both_and_says_so(api: Api, pair: tuple[str, str]) -> None:
     results = {row["id"]: row for row in api.recall("What does Nadia eat? vegan low-salt diet", explain=True)["results"]}
     assert {one: results[one]["contradicts"] for one in pair} == {pair[0]: [pair[1]], pair[1]: [pair[0]]}

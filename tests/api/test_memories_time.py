@@ -43,6 +43,7 @@ def test_a_memory_is_shown_as_it_was_believed(api: Api, city: list[Any]) -> None
     assert (now["valid_to"], now["superseded_at"]) == (new["valid_from"], new["recorded_at"])
 
 
+@pytest.mark.row("M3")
 def test_history_as_known_then_has_only_the_versions_written_by_then(api: Api, city: list[Any]) -> None:
     path = "/memories/city/history"
     assert contents(ok(api.get(path, known_at=city[0]["recorded_at"]))) == ["Alice lives in Oslo"]
@@ -50,6 +51,7 @@ def test_history_as_known_then_has_only_the_versions_written_by_then(api: Api, c
     assert [row["current"] for row in ok(api.get(path))["items"]] == [False, True]
 
 
+@pytest.mark.row("M3")
 def test_recall_finds_what_was_true_then_and_what_was_believed_then(api: Api, city: list[Any]) -> None:
     assert api.found("where does Alice live?", as_of=THEN) == ["Alice lives in Oslo"]
     assert api.found("where does Alice live?", known_at=city[0]["recorded_at"]) == ["Alice lives in Oslo"]
@@ -58,6 +60,7 @@ def test_recall_finds_what_was_true_then_and_what_was_believed_then(api: Api, ci
     assert api.found("where does Alice live?") == ["Alice lives in Paris"]
 
 
+@pytest.mark.row("M3")
 @pytest.mark.parametrize(("moment", "then"), [("as_of", THEN), ("known_at", None)])
 def test_a_search_by_words_finds_what_was_there_then(api: Api, moment: str, then: str | None) -> None:
     fields = {"lineage": "city", "entities": [{"name": "Alice"}]}
@@ -76,6 +79,7 @@ def test_a_search_by_words_finds_what_was_there_then(api: Api, moment: str, then
     assert contents({"items": ok(api.get("/memory/search", q="where does Alice live?"))["results"]}) == ["Alice lives in Paris"]
 
 
+@pytest.mark.row("M3")
 def test_entities_are_matched_searched_and_told_of_at_two_times(api: Api) -> None:
     seen = api.write("Robert lives in Oslo", entities=[{"name": "Robert"}], valid_from=THEN, layer=3)
     robert = ok(api.get("/entities/Robert"))
@@ -217,6 +221,7 @@ def test_a_memory_does_not_stand_under_a_narrower_layer(api: Api, parent: int, c
     assert ok(api.client.patch(f"/memories/{top}", json={"layer": child}))["layer"] == child
 
 
+@pytest.mark.row("M5")
 def test_a_link_that_was_taken_back_was_there_before(api: Api) -> None:
     a, b = api.write("a")["id"], api.write("b")["id"]
     first = ok(api.post(f"/memories/{a}/links", {"target_id": b, "type": "supports", "strength": 0.4}), 201)
@@ -231,6 +236,7 @@ def test_a_link_that_was_taken_back_was_there_before(api: Api) -> None:
     problem(api.client.delete(f"/memories/{a}/links/{b}", params={"type": "supports"}), 404, "not-found")
 
 
+@pytest.mark.row("M5")
 def test_a_link_posted_again_keeps_what_it_was_and_is_read_at_both_times(api: Api) -> None:
     a, b = (api.write(name, valid_from=THEN)["id"] for name in "ab")
     first, second, third = (
@@ -251,6 +257,7 @@ def test_a_link_posted_again_keeps_what_it_was_and_is_read_at_both_times(api: Ap
     assert strengths(as_of=second["recorded_at"]) == strengths() == [0.1]
 
 
+@pytest.mark.row("M5")
 @pytest.mark.parametrize("limit", [1, 3, 8])
 def test_pages_of_links_visit_each_once_strongest_first(api: Api, limit: int) -> None:
     hub = api.write("hub")["id"]

@@ -32,6 +32,7 @@ def said(text: str, name: str | None = None) -> dict[str, str]:
     return {"role": "user", "content": text} | ({"name": name} if name else {})
 
 
+@pytest.mark.row("M11")
 @pytest.mark.parametrize(("one", "other"), PAIRS)
 def test_what_users_say_in_categories_of_their_own_ends_nothing_of_others(api: Api, one: str, other: str) -> None:
     retain(api, one, category="users/ada")
@@ -39,6 +40,7 @@ def test_what_users_say_in_categories_of_their_own_ends_nothing_of_others(api: A
     assert (texts(api, category="users/ada"), texts(api, category="users/ben")) == ([one], [other])
 
 
+@pytest.mark.row("M11")
 @pytest.mark.parametrize(("one", "other"), PAIRS)
 def test_what_users_say_through_one_agent_ends_nothing_of_others(api: Api, one: str, other: str) -> None:
     remember(api, said(one), user="ada")
@@ -75,6 +77,7 @@ def test_a_fact_ends_one_of_a_category_that_it_stands_in(api: Api) -> None:
     assert texts(api) == ["The deploy window is 14:00."]
 
 
+@pytest.mark.row("M11")
 def test_two_agents_without_users_are_two_parties(service: Service, guarded: Service) -> None:
     with new_api(service) as operator:
         keys = [ok(operator.post("/keys", {"role": "writer", "name": name}), 201)["key"] for name in ("one", "two")]
@@ -84,6 +87,7 @@ def test_two_agents_without_users_are_two_parties(service: Service, guarded: Ser
         assert texts(operator) == ["I work at Acme.", "I work at Globex."]
 
 
+@pytest.mark.row("M11")
 def test_a_key_that_is_bound_to_a_user_speaks_for_no_other(service: Service, guarded: Service) -> None:
     with new_api(service) as operator:
         made = ok(operator.post("/keys", {"role": "writer", "user": "ada"}), 201)
@@ -104,6 +108,7 @@ def test_a_key_that_is_bound_to_a_user_speaks_for_no_other(service: Service, gua
         assert {memory["source"] for memory in ok(operator.get("/memories"))["items"]} == {"ada"}
 
 
+@pytest.mark.row("M11")
 @pytest.mark.parametrize("text", ["I like pears.", "Alice is my boss.", "Ich mag Birnen."])
 def test_the_same_words_of_another_in_the_first_person_are_another_memory(api: Api, text: str) -> None:
     retain(api, text, source="ann")
@@ -145,6 +150,7 @@ def test_what_somebody_says_of_himself_ends_the_opposite(api: Api, one: str, oth
     assert texts(api) == [f"I {other} the new tool.", f"Priya {other}s the new tool."]
 
 
+@pytest.mark.row("M11")
 def test_the_subject_is_stated_or_what_the_text_begins_with_or_who_says_it(api: Api) -> None:
     api.post("/entities", {"name": "Rosa", "type": "person", "aliases": ["Rosie"]})
     rosa = ok(api.get("/entities/Rosa"))["id"]

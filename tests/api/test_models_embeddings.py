@@ -138,6 +138,7 @@ def dead(start_service: Callable[..., Any]) -> Iterator[Api]:
         yield client
 
 
+@pytest.mark.row("R12")
 def test_a_vector_is_made_behind_the_write(api: Api) -> None:
     api.write("warm up")
     eventually(lambda: pending(api) == 0)
@@ -145,6 +146,7 @@ def test_a_vector_is_made_behind_the_write(api: Api) -> None:
     eventually(lambda: "The dog chased the cat." in api.found("puppy", arms=["vector"]))
 
 
+@pytest.mark.row("R12", "L1")
 def test_a_memory_is_found_by_words_at_once_whatever_the_vectors_do(dead: Api) -> None:
     dead.write("Alice lives in Oslo")
     assert dead.found("Alice") == ["Alice lives in Oslo"]
@@ -177,6 +179,7 @@ async def test_a_text_is_embedded_once_for_each_model_and_the_latest_are_kept() 
     assert first.asked == ["a", "bb", "ccc", "bb"]
 
 
+@pytest.mark.row("R5", "L1")
 def test_a_dead_endpoint_slows_no_write_and_no_answer(server: Server, endpoint: Endpoint) -> None:
     silent = threading.Event()  # until it is set, nobody hears from the endpoint
     database = server.clone("silent")
@@ -212,6 +215,7 @@ def test_a_dead_endpoint_is_not_asked_again_by_every_question(
     assert len(endpoint.asked) == asked
 
 
+@pytest.mark.row("L1")
 def test_vectors_of_an_endpoint_are_stored_and_searched(writing: tuple[Api, Endpoint]) -> None:
     remote, _ = writing
     ok(remote.post("/memories/batch", {"items": [{"content": "x" * n} for n in (1, 5, 50)]}))
@@ -307,6 +311,7 @@ def test_a_text_that_the_endpoint_rejects_is_recorded_and_costs_no_other(writing
     assert "too rude" in rows[0][0]
 
 
+@pytest.mark.row("L1")
 def test_long_texts_are_cut_before_they_are_sent(writing: tuple[Api, Endpoint]) -> None:
     remote, endpoint = writing
     remote.write("word " * 20_000)
@@ -418,6 +423,7 @@ async def test_unasked_dimensions_are_learnt_from_a_first_vector() -> None:
     assert len(requests) == 1
 
 
+@pytest.mark.row("L1")
 @pytest.mark.anyio
 @pytest.mark.parametrize(
     "texts",

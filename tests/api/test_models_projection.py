@@ -68,6 +68,7 @@ def cloud(seed: int, size: int) -> np.ndarray[Any, Any]:
     return np.asarray(made / np.linalg.norm(made, axis=1)[:, None])
 
 
+@pytest.mark.row("X7")
 def test_points_stand_on_the_principal_components_and_an_added_one_moves_no_other(api: Api) -> None:
     vectors = cloud(1, 60)
     ids = write(api, vectors, 0, category="a/b", source="Bob")
@@ -147,6 +148,7 @@ def test_without_vectors_the_map_is_empty_and_what_is_unknown_is_refused(api: Ap
     assert projected(api, method="umap")[0]["points"] == 0
 
 
+@pytest.mark.row("X7")
 def test_clusters_are_named_by_the_words_that_tell_them_apart_and_an_added_memory_changes_none(api: Api) -> None:
     middles = np.eye(DIMENSIONS)[[3, 50, 200]]
     about = ["coffee and tea in the kitchen", "trains and stations and the platform", "コーヒー 会議 と 会議"]

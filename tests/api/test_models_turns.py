@@ -31,6 +31,7 @@ class Letters:
 TURN = {"text": "aaa\nb. c", "speaker": None, "said": "b. c"}
 
 
+@pytest.mark.row("R8")
 @pytest.mark.anyio
 async def test_with_focus_the_mean_of_its_own_sentences_is_added() -> None:
     (vector,) = await embed_claimed(Letters(2.0), [TURN])

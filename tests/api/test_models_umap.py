@@ -45,6 +45,7 @@ def trustworthiness(vectors: Rows, positions: Rows, k: int = 10) -> float:
     return float(1 - 2 * wrong / (size * k * (2 * size - 3 * k - 1)))
 
 
+@pytest.mark.row("X7")
 def test_groups_stay_apart_where_principal_components_throw_them_together() -> None:
     vectors, of = groups(1, 192, 12)
     positions = settled(vectors)
@@ -81,6 +82,7 @@ def test_few_rows_and_rows_that_are_the_same_or_nought_have_a_place(size: int) -
         assert np.isfinite(layout.positions).all()
 
 
+@pytest.mark.row("X7")
 @pytest.mark.usefixtures("few_epochs")
 def test_a_new_memory_gets_its_place_moves_no_other_and_an_erased_one_leaves(api: Api) -> None:
     vectors, of = groups(1, 60, 3)
@@ -124,6 +126,7 @@ def test_those_that_the_job_does_not_lay_out_stand_between_them(api: Api, monkey
     assert (of[near] == of[:, None]).mean() > 0.95
 
 
+@pytest.mark.row("X7")
 def test_it_says_how_far_it_is_and_a_cancelled_one_leaves_the_map_before(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     ids = write(api, cloud(1, 30), 0)
     laid_out(api)

@@ -208,6 +208,7 @@ def test_working_memory_is_in_the_log_where_its_namespace_asks_for_it(api: Api) 
 # Who, through what
 
 
+@pytest.mark.row("X5")
 def test_the_log_names_the_key_and_its_agent(api: Api, guarded: Service) -> None:
     made = ok(api.post("/keys", {"role": "writer", "name": "scout"}), 201)
     with guarded.client(**{"X-Namespace": api.namespace, "Authorization": f"Bearer {made['key']}"}) as client:

@@ -37,6 +37,7 @@ LOOKING = "select from pg_stat_activity where application_name = 'loci feed' and
 # Polling
 
 
+@pytest.mark.row("X4")
 def test_a_change_is_there_right_after_the_write_that_made_it(api: Api) -> None:
     for number in range(5):
         before = changes(api)["next_cursor"]
@@ -78,6 +79,7 @@ def test_a_change_says_what_when_by_whom_and_in_which_operation(api: Api) -> Non
     assert (changed["action"], changed["before"]["importance"], changed["after"]["importance"]) == ("changed", 0.5, 0.9)
 
 
+@pytest.mark.row("X4")
 @pytest.mark.parametrize("limit", [1, 2, 3, 7, 1000])
 def test_pages_visit_every_change_once_and_in_order(api: Api, limit: int) -> None:
     ok(api.post("/memories/batch", {"items": [{"content": f"m{n}"} for n in range(7)]}))
@@ -182,6 +184,7 @@ def test_a_reader_who_was_away_for_too_long_learns_it(api: Api) -> None:
     assert [item["cursor"] for item in changes(api, kind="memory")["items"]] == [third]
 
 
+@pytest.mark.row("M8")
 def test_an_erased_memory_leaves_no_text_in_the_feed(api: Api) -> None:
     written = api.write("purple elephants", tags=["purple"])
     assert "purple" in json.dumps(changes(api))
@@ -260,6 +263,7 @@ def test_events_are_what_polling_lists(api: Api) -> None:
         assert [events.change() for _ in listed] == listed
 
 
+@pytest.mark.row("X4")
 @pytest.mark.parametrize("by", ["Last-Event-ID", "after"])
 def test_a_reader_that_comes_back_misses_nothing_and_gets_nothing_twice(api: Api, by: str) -> None:
     api.write("one")
@@ -439,6 +443,7 @@ def test_a_reader_who_leaves_leaves_nothing_behind(narrow: Service) -> None:
         assert (figure(api, counted), figure(api, timed)) == (before[0] + 20, before[1])
 
 
+@pytest.mark.row("X9")
 def test_waiting_readers_hold_no_connection_of_the_pool(narrow: Service) -> None:
     with new_api(narrow) as api, ExitStack() as stack:
         streams = [stack.enter_context(stream(api, after="latest", kind="memory")) for _ in range(20)]

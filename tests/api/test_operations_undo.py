@@ -74,6 +74,7 @@ def test_what_was_changed_since_is_a_conflict_that_names_thing_and_operation_and
     assert [memory["content"] for memory in ok(api.get("/memories"))["items"]] == ["one"]
 
 
+@pytest.mark.row("X7")
 def test_a_dry_run_says_what_undoing_does_and_what_stands_in_its_way_and_changes_nothing(api: Api) -> None:
     written = api.post(
         "/memories/batch",

@@ -31,6 +31,7 @@ def pointing(similarity: float) -> list[float]:
     return [similarity, (1 - similarity**2) ** 0.5] + [0.0] * (DIMENSIONS - 2)
 
 
+@pytest.mark.row("R1")
 def test_the_hierarchy_finds_parent_siblings_and_children_of_a_hit(api: Api, skills: dict[str, str]) -> None:
     answer = api.recall("Haskell", arms=["lexical", "hierarchy"], explain=True)
     by_content = {result["content"]: result["explain"]["arms"] for result in answer["results"]}
@@ -76,6 +77,7 @@ def test_technical_skills_lead_to_the_whole_branch_with_the_default_model(api: A
     assert set(api.found("technical skills", k=5)) == {content for content, _, _ in SKILLS}
 
 
+@pytest.mark.row("R1")
 def test_a_link_leads_to_what_the_words_do_not(api: Api) -> None:
     a, b = api.write("Alice moved to Oslo")["id"], api.write("the flat has four rooms")["id"]
     api.post(f"/memories/{a}/links", {"target_id": b, "type": "is_about", "strength": 0.9})
@@ -94,6 +96,7 @@ def test_the_vector_arm_finds_a_meaning_without_a_common_word(api: Api) -> None:
     assert api.found("puppy and kitten outdoors", arms=["vector"])[0] == "The dog chased the cat through the garden."
 
 
+@pytest.mark.row("R1")
 def test_the_graph_arm_finds_what_is_connected_to_a_name(api: Api) -> None:
     api.write("Bob likes tea", entities=[{"name": "Bob"}])
     api.write("the rocket has three stages", entities=[{"name": "RockBot"}])
@@ -104,6 +107,7 @@ def test_the_graph_arm_finds_what_is_connected_to_a_name(api: Api) -> None:
     assert all(result["explain"]["arms"]["graph"]["path"] for result in answer["results"])
 
 
+@pytest.mark.row("R1")
 @pytest.mark.parametrize("arm", ["lexical", "vector", "graph", "hierarchy"])
 def test_each_arm_works_alone(api: Api, arm: str) -> None:
     api.write("Alice lives in Oslo", entities=[{"name": "Alice"}])
@@ -115,6 +119,7 @@ def test_each_arm_works_alone(api: Api, arm: str) -> None:
     assert bool(answer["results"]) == (arm != "hierarchy")  # which needs a hit of another arm to start from
 
 
+@pytest.mark.row("R1", "R4")
 def test_the_explanation_holds_rank_score_and_weight_of_every_arm(api: Api) -> None:
     api.write("Alice lives in Oslo")
     eventually(api.embedded)
@@ -143,6 +148,7 @@ def test_there_is_no_explanation_unless_it_is_asked_for(api: Api) -> None:
     assert "explain" not in api.recall("Alice")["results"][0]
 
 
+@pytest.mark.row("R10")
 def test_a_weight_of_nought_silences_an_arm(api: Api) -> None:
     api.write("Alice lives in Oslo")
     assert api.recall("Alice", arms=["lexical"], weights={"lexical": 0})["results"][0]["score"] == 0
@@ -173,6 +179,7 @@ def apples(service: Service) -> Iterator[Api]:
         yield api
 
 
+@pytest.mark.row("R3")
 @pytest.mark.parametrize(
     ("filters", "found"),
     [
@@ -219,6 +226,7 @@ def test_recall_known_at_an_earlier_moment_answers_with_the_old_belief(api: Api)
     assert api.found("Where does Alice live?", known_at=first["recorded_at"]) == ["Alice lives in Oslo"]
 
 
+@pytest.mark.row("R8")
 def test_a_hit_lends_score_to_its_neighbours_in_the_session(api: Api) -> None:
     turns = ["Where did you go last summer?", "Norway.", "Nice!", "Who came along?", "Nobody."]
     api.post(
@@ -259,6 +267,7 @@ def plain(start_service: Callable[..., Any]) -> Iterator[Api]:
         yield client
 
 
+@pytest.mark.row("R5")
 def test_without_a_model_the_other_arms_answer_with_no_error(plain: Api) -> None:
     plain.write("Alice lives in Oslo", entities=[{"name": "Alice"}])
     answer = plain.recall("Alice")

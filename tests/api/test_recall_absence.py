@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from tests.services import Api, ok, problem
 
 
@@ -14,6 +16,7 @@ def arms(said: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return {arm["arm"]: arm for arm in said["arms"]}
 
 
+@pytest.mark.row("X7")
 def test_each_thing_that_drops_a_memory_is_named_and_one_that_is_there_has_its_place(api: Api) -> None:
     first = api.write("Bob drinks green tea", lineage="tea", valid_from="2023-01-01T00:00:00Z", category="drinks")
     api.write("Bob drinks oolong", lineage="tea", valid_from="2025-01-01T00:00:00Z", category="drinks")
@@ -50,6 +53,7 @@ def test_each_thing_that_drops_a_memory_is_named_and_one_that_is_there_has_its_p
     assert arms(unfound)["graph"]["because"] == "the question names no entity"
 
 
+@pytest.mark.row("X7")
 def test_a_name_that_was_only_read_out_of_texts_leads_nowhere_and_nothing_weighs_more(api: Api) -> None:
     api.write("We met Marisol Quintana", lineage="met", entities=[{"name": "Marisol Quintana", "type": "extracted"}])
     said = why_not(api, "met", "What does Marisol Quintana like?", arms=["graph"])

@@ -75,11 +75,13 @@ def mixed(service: Service) -> Iterator[Api]:
     yield from holding(service, "simple", GERMAN + JAPANESE + ENGLISH)
 
 
+@pytest.mark.row("R6")
 @pytest.mark.parametrize(("question", "answer"), IN_GERMAN)
 def test_a_german_question_finds_its_answer_first(german: Api, question: str, answer: str) -> None:
     assert german.found(question)[0] == answer
 
 
+@pytest.mark.row("R6")
 @pytest.mark.parametrize(("question", "answer"), IN_JAPANESE)
 def test_a_japanese_question_finds_its_answer_first(japanese: Api, question: str, answer: str) -> None:
     assert japanese.found(question)[0] == answer

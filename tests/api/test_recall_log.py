@@ -37,6 +37,7 @@ def test_a_recall_is_logged_when_it_asks_for_it(api: Api, answered: dict[str, An
     ]
 
 
+@pytest.mark.row("R4")
 def test_the_log_has_the_ranks_and_scores_that_an_explanation_has(api: Api) -> None:
     api.write("Alice grows apples", entities=[{"name": "Alice"}])
     answer = api.recall("What does Alice grow?", log=True, explain=True)

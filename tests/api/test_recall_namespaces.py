@@ -59,6 +59,7 @@ def grant(api: Api, agent: str, *, expires_at: datetime | None = None) -> None:
 # What is found
 
 
+@pytest.mark.row("R7")
 def test_a_question_finds_memories_entities_and_rules_of_every_namespace_and_says_whose_they_are(orchards: tuple[Api, Api]) -> None:
     first, second = orchards
     answer = first.recall("What does Alice grow?", namespaces=names(first, second))
@@ -95,6 +96,7 @@ def test_a_namespace_named_twice_is_searched_once(orchards: tuple[Api, Api]) -> 
     assert len(first.recall("Alice", namespaces=names(first, second, first))["results"]) == 2
 
 
+@pytest.mark.row("R7")
 def test_an_arms_hits_are_merged_by_score_and_the_best_k_of_all_come_back(two: tuple[Api, Api]) -> None:
     first, second = two
     first.post("/memories/batch", {"items": [{"content": f"apple {'filler ' * n}"} for n in range(2, 6)]})
@@ -199,6 +201,7 @@ def ask(guarded: Service, key: dict[str, Any], namespaces: Any, **headers: str) 
         return client.post("/recall", json={"query": "What does Alice grow?", "namespaces": namespaces})
 
 
+@pytest.mark.row("R7")
 def test_a_key_searches_every_namespace_that_it_was_granted_and_no_other(
     orchards: tuple[Api, Api], guarded: Service, api: Api
 ) -> None:

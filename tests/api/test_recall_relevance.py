@@ -42,6 +42,7 @@ def best(api: Api, query: str, **stated: Any) -> float:
     return float(api.recall(query, **stated)["relevance"])
 
 
+@pytest.mark.row("R11")
 @pytest.mark.parametrize("among", [1, 4])
 def test_nothing_found_is_an_answer(api: Api, among: int) -> None:
     embedded(api, [note for note in NOTES if "key" not in note][:among])
@@ -49,6 +50,7 @@ def test_nothing_found_is_an_answer(api: Api, among: int) -> None:
     assert (answer["results"], answer["left_out"] > 0, answer["relevance"] < 0.5) == ([], True, True)
 
 
+@pytest.mark.row("R11")
 def test_what_answers_stays(noted: Api) -> None:
     answer = noted.recall(KEY, min_relevance=0.5)
     assert [result["content"] for result in answer["results"]] == [NOTES[1]]
@@ -73,6 +75,7 @@ def test_each_of_several_answers_is_likely_however_few_memories_there_are(api: A
     assert sorted(result["content"] for result in results if result["relevance"] > 0.8) == answers
 
 
+@pytest.mark.row("R11")
 @pytest.mark.parametrize("arms", [["lexical"], ["vector"], ["lexical", "vector"]])
 @pytest.mark.parametrize("fusion", ["linear", "rrf", "relative_score"])
 def test_whatever_searched_an_answer_is_likely_and_no_answer_is_not(noted: Api, arms: list[str], fusion: str) -> None:
@@ -82,6 +85,7 @@ def test_whatever_searched_an_answer_is_likely_and_no_answer_is_not(noted: Api, 
     assert nothing is None or nothing < 0.3
 
 
+@pytest.mark.row("R11")
 def test_more_that_has_nothing_to_do_with_it_changes_little(api: Api) -> None:
     embedded(api, NOTES)
     before = best(api, KEY)
@@ -89,6 +93,7 @@ def test_more_that_has_nothing_to_do_with_it_changes_little(api: Api) -> None:
     assert best(api, KEY) == pytest.approx(before, abs=0.15)
 
 
+@pytest.mark.row("R11")
 def test_who_is_asked_about_is_who_must_have_said_it(api: Api) -> None:
     for who, said in [
         ("Ana", "I adopted a puppy at the shelter."),
@@ -101,6 +106,7 @@ def test_who_is_asked_about_is_who_must_have_said_it(api: Api) -> None:
     assert best(api, "When was Ana's marathon in Oslo?") < 0.5
 
 
+@pytest.mark.row("R11")
 def test_a_note_about_somebody_who_also_speaks_is_not_held_against_them(api: Api) -> None:
     for said in ("I can review the schema on Thursday.", "Build the index after the bulk load."):
         api.write(said, source="Alice")
@@ -109,6 +115,7 @@ def test_a_note_about_somebody_who_also_speaks_is_not_held_against_them(api: Api
     assert best(api, "Where does Alice live?") > 0.5
 
 
+@pytest.mark.row("R11")
 def test_what_is_only_said_by_who_is_asked_about_does_not_answer(api: Api) -> None:
     for who, said in [
         ("Alice", "We did that for RockBot: build the index after the bulk load."),
@@ -122,6 +129,7 @@ def test_what_is_only_said_by_who_is_asked_about_does_not_answer(api: Api) -> No
     assert all(result["relevance"] < 0.5 for result in rest)
 
 
+@pytest.mark.row("R11")
 def test_half_of_what_is_asked_for_is_no_answer_among_few(api: Api) -> None:
     embedded(api, [TEA, "RockBot is deployed by a pipeline on every merge", *(note for note in NOTES if "key" not in note)])
     assert best(api, KEY) < 0.5
@@ -140,6 +148,7 @@ def test_a_relevance_is_from_nought_to_one(api: Api, stated: Any) -> None:
     assert "min_relevance" in str(refused)
 
 
+@pytest.mark.row("R11")
 def test_a_context_shows_nothing_rather_than_what_does_not_answer(api: Api) -> None:
     embedded(api, [TEA])
     context = ok(api.post("/context", {"message": KEY, "session_id": "s", "min_relevance": 0.5}))
@@ -157,6 +166,7 @@ def test_a_context_says_how_many_it_left_out_and_how_likely_the_others_answer(ap
     ]
 
 
+@pytest.mark.row("R11")
 def test_tools_say_it_in_words(api: Api, tools: Tools) -> None:
     embedded(api, NOTES)
     assert "very likely among these." in tools.text("recall", query=KEY)

@@ -71,6 +71,7 @@ def calls(api: Api) -> list[Row]:
     return ok(api.get("/model-calls", purpose="rerank"))["items"]
 
 
+@pytest.mark.row("R13")
 def test_the_reranker_decides_the_order_and_each_result_says_what_it_was_before(fruit: Api, endpoint: ModelServer) -> None:
     own = fruit.recall("apples", rerank=False, explain=True)
     assert "reranked" not in own
@@ -91,6 +92,7 @@ def test_the_reranker_decides_the_order_and_each_result_says_what_it_was_before(
     assert sent.body == {"query": "apples", "documents": list(before), "top_n": 3, "model": "judge"}
 
 
+@pytest.mark.row("R13")
 @pytest.mark.parametrize(
     "reply",
     [
@@ -146,6 +148,7 @@ def test_a_reply_that_is_no_judgement_is_none_and_its_error_does_not_quote_it(en
     assert "apples" not in str(failed.value)
 
 
+@pytest.mark.row("R13")
 @pytest.mark.parametrize("reply", [*RUBBISH[:5], RUBBISH[6], *RUBBISH[-4:-2]])
 def test_an_endpoint_that_fails_costs_its_judgement_and_not_the_answer(fruit: Api, endpoint: ModelServer, reply: Step) -> None:
     own = fruit.recall("apples", rerank=False)
@@ -179,6 +182,7 @@ def test_a_dead_endpoint_is_not_asked_again_for_a_while(fruit: Api, endpoint: Mo
     assert len(endpoint.reranks) == asked
 
 
+@pytest.mark.row("R13")
 def test_what_it_took_is_in_the_log_of_calls(fruit: Api, endpoint: ModelServer) -> None:
     endpoint.judgements = [judgement([1, 2, 3], usage={"total_tokens": 77}), judgement([1, 2, 3])]
     fruit.recall("apples")
@@ -194,6 +198,7 @@ def test_what_it_took_is_in_the_log_of_calls(fruit: Api, endpoint: ModelServer) 
     assert guessed["prompt_tokens"] >= sum(len(text) // 4 for text in BEST_LAST)
 
 
+@pytest.mark.row("R13")
 def test_a_spent_budget_leaves_the_order_as_it_is(fruit: Api, endpoint: ModelServer) -> None:
     own, asked = fruit.found("apples", rerank=False), len(endpoint.reranks)
     ok(fruit.client.patch(f"/namespaces/{fruit.namespace}", json={"settings": {"model_tokens": 1}}))
@@ -235,6 +240,7 @@ def test_where_none_is_configured_it_is_left_out_and_said_if_it_was_asked_for(ap
     assert "rerank" not in api.recall("apples")["skipped"]
 
 
+@pytest.mark.row("R13")
 def test_a_namespace_can_keep_its_texts_to_itself(fruit: Api, endpoint: ModelServer) -> None:
     ok(fruit.client.patch(f"/namespaces/{fruit.namespace}", json={"settings": {"recall_rerank": False}}))
     asked = len(endpoint.reranks)
@@ -291,6 +297,7 @@ def test_two_callers_are_judged_side_by_side(fruit: Api, endpoint: ModelServer) 
     assert found == [BEST_LAST, BEST_LAST]
 
 
+@pytest.mark.row("R13")
 def test_no_connection_is_held_while_the_endpoint_judges(own_database: Database, endpoint: ModelServer) -> None:
     rerank = {"endpoint": endpoint.url, "deadline": 60.0, "timeout": 60.0, "format": "texts"}
     with serve(own_database, pool_size=1, rerank=rerank, worker=False) as running, new_api(running) as api:
@@ -355,6 +362,7 @@ def talk(service: Service, api: Api, reader: Reader) -> None:
         api.write(turn, source=source, session_id="s", layer=3, valid_from=f"2020-01-01T00:0{number}:00Z")
 
 
+@pytest.mark.row("R13")
 def test_it_reads_the_turn_before_each_also_where_that_is_no_result(judged_service: Service, fruit: Api) -> None:
     reader = Reader("Norway")
     talk(judged_service, fruit, reader)
@@ -363,6 +371,7 @@ def test_it_reads_the_turn_before_each_also_where_that_is_no_result(judged_servi
     assert turns == {"Where did you spend the summer?": None, "We had rain all summer.": "Nice!"}
 
 
+@pytest.mark.row("R13")
 def test_what_it_says_counts_for_the_turns_beside(judged_service: Service, fruit: Api) -> None:
     talk(judged_service, fruit, Reader("Nice!"))
     results = fruit.recall("summer", arms=["lexical"], explain=True)["results"]

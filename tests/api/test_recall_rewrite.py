@@ -65,6 +65,7 @@ def calls(api: Api) -> list[Row]:
     return ok(api.get("/model-calls", purpose="rewrite"))["items"]
 
 
+@pytest.mark.row("R13")
 def test_parts_of_a_question_find_what_the_question_does_not(family: Api, endpoint: ModelServer) -> None:
     own = family.recall(QUESTION, arms=["lexical"])
     assert [row["content"] for row in own["results"]] == ["Alice has a sister"]
@@ -86,6 +87,7 @@ def test_an_answer_that_is_made_up_is_searched_and_not_shown(family: Api, endpoi
     assert (answer["rewritten"], len(calls(family))) == ({"how": "hypothetical", "questions": 1}, 1)
 
 
+@pytest.mark.row("R13")
 def test_by_itself_nothing_is_rewritten(family: Api, endpoint: ModelServer) -> None:
     asked = len(endpoint.chats)
     assert "rewritten" not in family.recall(QUESTION)
@@ -93,6 +95,7 @@ def test_by_itself_nothing_is_rewritten(family: Api, endpoint: ModelServer) -> N
     problem(family.post("/recall", {"query": QUESTION, "rewrite": "translate"}), 422, "invalid-request")
 
 
+@pytest.mark.row("R13")
 @pytest.mark.parametrize(
     "script",
     [
@@ -118,6 +121,7 @@ def test_a_model_that_fails_costs_its_questions_and_not_the_answer(family: Api, 
     assert answer["took_ms"] < 25_000
 
 
+@pytest.mark.row("R13")
 def test_a_model_that_is_too_slow_names_the_setting_that_says_so(family: Api, endpoint: ModelServer) -> None:
     endpoint.script = [hang(30)]
     wait_shortly(family)

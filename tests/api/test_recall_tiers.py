@@ -86,6 +86,7 @@ def test_every_result_says_its_tier_and_namespace_and_has_the_fields_of_its_tier
     )
 
 
+@pytest.mark.row("R10")
 def test_tiers_are_fused_with_the_weights_of_the_settings(tiers: Api) -> None:
     ok(tiers.client.patch(f"/namespaces/{tiers.namespace}", json={"settings": {"weights": {"working_memory": 3.0}}}))
     results = tiers.recall("apple crates", arms=["lexical", "working_memory", "conversation"], explain=True)["results"]
@@ -206,6 +207,7 @@ def test_a_relative_score_is_the_mean_over_the_arms_that_found_anything(stated: 
     assert "medlar" not in found
 
 
+@pytest.mark.row("R2")
 def test_relative_scores_are_what_their_explanation_says(stated: Api) -> None:
     results = stated.recall("apple", arms=["lexical", "vector"], embedding=pointing(1.0), fusion="relative_score", explain=True)[
         "results"
@@ -270,6 +272,7 @@ def test_relative_scores_average_over_the_other_tiers_too(tiers: Api) -> None:
 # Explanations
 
 
+@pytest.mark.row("R4")
 def test_an_explanation_says_what_a_hit_owes_to_its_neighbours(api: Api) -> None:
     for number, turn in enumerate(["Where did you go last summer?", "Norway.", "Nice!"]):
         api.write(turn, session_id="s", layer=3, valid_from=f"2020-01-01T00:0{number}:00Z")
@@ -282,6 +285,7 @@ def test_an_explanation_says_what_a_hit_owes_to_its_neighbours(api: Api) -> None
     assert answer["explain"]["because"] == "0.5 = neighbours 0.5"
 
 
+@pytest.mark.row("R10")
 def test_a_name_shared_by_long_memories_counts_less(api: Api) -> None:
     """A long memory has many names. One that it shares with another says little."""
 
@@ -332,6 +336,7 @@ def test_an_explanation_adds_up(api: Api, fusion: str) -> None:
             assert explained["because"].startswith(f"{result['score']:.3g} = ")
 
 
+@pytest.mark.row("R4")
 def test_the_path_of_the_graph_arm_says_what_decay_did(api: Api) -> None:
     api.write("Bob likes tea", entities=[{"name": "Bob"}])
     api.write("the rocket has three stages", entities=[{"name": "RockBot"}])
@@ -467,6 +472,7 @@ def test_a_wrong_filter_of_a_lexical_search_is_named(api: Api, params: dict[str,
     assert field in body["errors"][0]["field"]
 
 
+@pytest.mark.row("R5")
 def test_without_a_model_other_tiers_answer_too(start_service: Callable[..., Service]) -> None:
     with new_client(start_service(embedding={"provider": "none"})) as api:
         save(api, "session/abc/apples", "three apple crates")

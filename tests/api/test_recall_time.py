@@ -32,6 +32,7 @@ def found(api: Api, question: str, **fields: Any) -> list[dict[str, Any]]:
     return results
 
 
+@pytest.mark.row("R15")
 @pytest.mark.parametrize(
     ("question", "fact"),
     [
@@ -95,6 +96,7 @@ def test_a_key_says_in_which_time_zone_its_user_asks(api: Api, guarded: Service)
         assert [error["field"] for error in wrong["errors"]] == ["time_zone"]
 
 
+@pytest.mark.row("R15")
 def test_a_question_about_the_past_as_of_a_moment_is_told_from_there(diary: Api) -> None:
     first = found(diary, "What did I do last month?", at=None, as_of="2026-08-01T12:00:00Z")[0]
     assert first["content"] == "I went to Paris."

@@ -48,6 +48,7 @@ def misled(api: Api) -> tuple[Api, list[dict[str, Any]]]:
     return api, questions
 
 
+@pytest.mark.row("R14")
 def test_it_finds_weights_where_names_mislead_and_applies_them_and_undo_takes_them_back(
     misled: tuple[Api, list[dict[str, Any]]],
 ) -> None:
@@ -74,6 +75,7 @@ def test_it_finds_weights_where_names_mislead_and_applies_them_and_undo_takes_th
     assert ok(api.get(f"/namespaces/{api.namespace}"))["settings"] == before
 
 
+@pytest.mark.row("R14")
 def test_what_is_as_good_as_it_gets_is_kept(misled: tuple[Api, list[dict[str, Any]]]) -> None:
     api, questions = misled
     plain = [{"question": f"shipment of {goods}", "contents": q["contents"]} for goods, q in zip(GOODS, questions, strict=True)]
@@ -82,6 +84,7 @@ def test_what_is_as_good_as_it_gets_is_kept(misled: tuple[Api, list[dict[str, An
     assert "keep what you have" in said["said"]
 
 
+@pytest.mark.row("R14")
 def test_too_few_questions_say_nothing(api: Api) -> None:
     api.write("Bob likes green tea.")
     said = job(api, questions=[{"question": "Who likes tea?", "contents": ["Bob likes green tea."]}], apply=True)
@@ -89,6 +92,7 @@ def test_too_few_questions_say_nothing(api: Api) -> None:
     assert "at least 20" in said["said"]
 
 
+@pytest.mark.row("R14")
 def test_without_questions_those_of_the_log_count_that_were_answered_well(api: Api) -> None:
     written = api.write("Bob likes green tea.")
     for useful in (True, False):
@@ -98,6 +102,7 @@ def test_without_questions_those_of_the_log_count_that_were_answered_well(api: A
     assert job(api)["questions"] == 1
 
 
+@pytest.mark.row("R14")
 def test_a_memory_of_another_namespace_is_refused_by_name(api: Api, service: Service) -> None:
     here = api.write("Bob likes green tea.")["id"]
     with new_api(service) as other:
@@ -120,6 +125,7 @@ def test_a_memory_that_is_forgotten_before_its_question_is_asked_is_left_out(own
     assert (row["state"], row["tries"], row["result"]["questions"]) == ("succeeded", 1, 2)
 
 
+@pytest.mark.row("R14")
 @pytest.mark.parametrize("role", ["reader", "writer"])
 def test_settings_are_the_admin_s(api: Api, role: str) -> None:
     key = ok(api.post("/keys", {"role": role}), 201)["key"]

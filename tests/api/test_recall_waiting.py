@@ -43,6 +43,7 @@ def ids(api: Api) -> set[str]:
     return {row["id"] for row in ok(api.get("/memories", limit=100))["items"]}
 
 
+@pytest.mark.row("R8")
 def test_what_was_saved_a_moment_ago_ranks_as_if_its_vector_were_there(quiet: Api) -> None:
     assert quiet.recall(QUESTION)["waiting"] == 0
     fresh = quiet.write(FRESH, session_id="s")["id"]
@@ -70,6 +71,7 @@ def test_its_similarity_is_that_of_the_vector_that_it_will_have(quiet: Api, api:
     assert cosine(quiet) == pytest.approx(cosine(api), abs=1e-3)
 
 
+@pytest.mark.row("R8")
 def test_more_than_the_setting_are_not_embedded_but_placed_by_their_words(quiet: Api) -> None:
     ok(quiet.client.patch(f"/namespaces/{quiet.namespace}", json={"settings": {"recall_waiting": 0}}))
     quiet.write("Zebras graze near the aqueduct")
@@ -79,6 +81,7 @@ def test_more_than_the_setting_are_not_embedded_but_placed_by_their_words(quiet:
     ok(quiet.client.patch(f"/namespaces/{quiet.namespace}", json={"settings": {"recall_waiting": 10}}))
 
 
+@pytest.mark.row("R8")
 def test_contexts_and_tools_say_as_well_how_many_wait(quiet: Api) -> None:
     assert ok(quiet.post("/context", {"message": QUESTION}))["waiting"] == 0
     with over_http(quiet.service, **{"X-Namespace": quiet.namespace}) as tools:

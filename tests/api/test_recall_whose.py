@@ -28,6 +28,7 @@ def first(api: Api, question: str, **fields: Any) -> str:
     return str(api.recall(question, **fields)["results"][0]["content"])
 
 
+@pytest.mark.row("R16")
 @pytest.mark.parametrize(
     ("fact", "turn", "question"),
     [
@@ -45,12 +46,14 @@ def test_what_is_about_somebody_stands_before_what_she_said(api: Api, fact: str,
     assert answer[0]["relevance"] > 0.8
 
 
+@pytest.mark.row("R16")
 def test_what_somebody_said_counts_where_that_is_asked(api: Api) -> None:
     api.write("The index must be built after the load.", source="Alice", session_id="s")
     told(api, "The index of RockBot is small.", "Alice likes tea.")
     assert first(api, "What did Alice say about the index?") == "The index must be built after the load."
 
 
+@pytest.mark.row("R16")
 @pytest.mark.parametrize(("one", "other"), [("Andrea", "Andreas"), ("Luca", "Lucas"), ("Nicola", "Nicolas"), ("Simon", "Simone")])
 def test_a_name_is_equal_or_not_whatever_its_stem_is(api: Api, one: str, other: str) -> None:
     told(api, f"{one} lives in Brno.", f"{other} lives in Ghent.")
@@ -63,6 +66,7 @@ def test_a_namesake_is_no_answer(api: Api) -> None:
     assert api.recall("Where does Andrea live?")["relevance"] < 0.4
 
 
+@pytest.mark.row("R16")
 @pytest.mark.parametrize("question", ["What is my name?", "What is my job?", "Suggest a dinner for me", "Where do I live?"])
 def test_what_the_one_who_asks_said_of_himself_is_known(api: Api, question: str) -> None:
     api.post(
@@ -76,6 +80,7 @@ def test_what_the_one_who_asks_said_of_himself_is_known(api: Api, question: str)
     assert results[0]["relevance"] >= 0.5
 
 
+@pytest.mark.row("R16")
 def test_a_question_in_the_first_person_is_about_the_one_who_asks(api: Api) -> None:
     for user, city in (("ada", "Rome"), ("ben", "Oslo"), ("cleo", "Kiel")):
         api.post("/retain", {"content": f"I live in {city}.", "user": user})
@@ -100,6 +105,7 @@ def test_the_latest_of_one_party_takes_no_place_of_anothers(api: Api) -> None:
     assert first(api, "What do I drink?", user="ada") == "I drink tea."
 
 
+@pytest.mark.row("R16")
 @pytest.mark.parametrize(
     ("one", "other", "question"),
     [

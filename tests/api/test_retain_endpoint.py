@@ -60,6 +60,7 @@ LATER = [{"role": "user", "content": "Hello!"}, {"role": "tool", "content": "It 
 BEGUN = [{"role": "system", "content": "You are an assistant."}]
 
 
+@pytest.mark.row("L7")
 @pytest.mark.parametrize(
     ("before", "meanwhile", "turns"),
     [

@@ -38,6 +38,7 @@ def match(data: Row) -> Row:
     return {"decisions": decisions}
 
 
+@pytest.mark.row("L3")
 @pytest.mark.parametrize(
     ("known", "told"),
     [
@@ -79,6 +80,7 @@ def test_what_speaks_of_the_same_may_end_it(api: Api, known: str, told: str) -> 
     assert (decision["superseded"], decision["decided_by"]) == (old["id"], "model")
 
 
+@pytest.mark.row("L3")
 @pytest.mark.parametrize("say", [match, mislead], ids=["each its own", "each the first"])
 def test_a_call_that_would_end_much_ends_nothing_and_loses_nothing(api: Api, say: Any, caplog: pytest.LogCaptureFixture) -> None:
     ok(api.post("/memories/batch", {"items": [{"content": text} for text in TEN]}))

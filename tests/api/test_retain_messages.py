@@ -76,6 +76,7 @@ def told(client: LociClient) -> dict[str, str | None]:
     return {memory.content: memory.source for memory in client.memories.list()}
 
 
+@pytest.mark.row("L3", "L7")
 def test_turns_are_kept_and_what_is_told_is_retained_with_who_said_it(client: LociClient) -> None:
     done = client.remember(TALK, session="s", category="talk")
     assert told(client) == {"I live in Oslo.": "user", "Alice bakes bread in Bergen.": "assistant"}
@@ -85,6 +86,7 @@ def test_turns_are_kept_and_what_is_told_is_retained_with_who_said_it(client: Lo
     assert {(m.category, m.session_id) for m in client.memories.list()} == {("talk", "s")}
 
 
+@pytest.mark.row("L3")
 @pytest.mark.parametrize("name", SHAPES)
 def test_messages_of_every_framework_are_the_same_turns_and_facts(client: LociClient, name: str) -> None:
     assert client.remember(SHAPES[name], session="s").created == 1
@@ -179,6 +181,7 @@ def test_a_correction_that_says_only_what_is_right_is_completed_by_what_the_spea
     assert {text for text, source in told(client).items() if source == "user"} == facts
 
 
+@pytest.mark.row("L3", "L7")
 def test_what_an_assistant_says_ends_nothing_that_the_user_said_and_is_ended_by_the_user(client: LociClient) -> None:
     client.remember("Alice lives in Oslo.")
     said = client.remember([{"role": "assistant", "content": "Alice lives in Bergen."}])
@@ -218,6 +221,7 @@ def test_what_the_user_says_again_is_no_longer_the_assistants_alone(client: Loci
     assert told(client) == {"Alice lives in Oslo.": "user"}
 
 
+@pytest.mark.row("L7")
 def test_a_whole_conversation_may_be_sent_each_time(client: LociClient) -> None:
     client.remember(TALK[:2], session="s")
     more = client.remember(TALK, session="s")
@@ -227,6 +231,7 @@ def test_a_whole_conversation_may_be_sent_each_time(client: LociClient) -> None:
     assert {m.observations for m in client.memories.list()} == {1}
 
 
+@pytest.mark.row("L7")
 def test_a_whole_conversation_may_be_sent_after_a_pass_has_consumed_all_but_its_last_turns(api: Api, client: LociClient) -> None:
     long = [{"role": "tool", "content": f"The result is {n}."} for n in range(30)]
     client.remember([*long, *TALK], session="s")
@@ -257,6 +262,7 @@ def test_code_is_no_fact_and_a_name_in_a_message_is_the_source(client: LociClien
     assert client.sessions.list_turns("s").items[0].content == said
 
 
+@pytest.mark.row("L7")
 def test_a_dry_run_keeps_neither_turns_nor_facts(client: LociClient) -> None:
     done = client.remember(TALK, session="s", dry_run=True)
     assert (done.dry_run, done.created, done.turns) == (True, 2, 4)
@@ -264,6 +270,7 @@ def test_a_dry_run_keeps_neither_turns_nor_facts(client: LociClient) -> None:
     assert client.sessions.list_turns("s").items == []
 
 
+@pytest.mark.row("L7")
 def test_entities_that_are_known_are_named_and_found_in_what_is_told(client: LociClient) -> None:
     entity = client.graph.write_entity("Alice", type="person")
     done = client.remember("I met Alice in Oslo.")
@@ -271,6 +278,7 @@ def test_entities_that_are_known_are_named_and_found_in_what_is_told(client: Loc
     eventually(lambda: [m.content for m in client.memories.list(entity="Alice")] == ["I met Alice in Oslo."])
 
 
+@pytest.mark.row("L3", "L7")
 @pytest.mark.parametrize(
     ("messages", "field"),
     [

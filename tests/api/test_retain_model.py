@@ -210,6 +210,7 @@ def test_a_text_that_commands_is_data(api: Api) -> None:
 # What a model's failure costs
 
 
+@pytest.mark.row("L3")
 @pytest.mark.parametrize(
     "said",
     [

@@ -64,6 +64,7 @@ def writer(api: Api, guarded: Service) -> Iterator[Callable[..., Api]]:
 # Working memory
 
 
+@pytest.mark.row("W2")
 @pytest.mark.parametrize("key", ["session/abc/plan", "session/abc", "a/b/c/d/e", "session/ä ö/ü?#%&+", "session/abc/search"])
 def test_an_entry_is_written_read_and_deleted_by_its_path(api: Api, key: str) -> None:
     written = ok(put(api, key, {"step": 1}, ttl_seconds=60, category="work", tags=["a"]))
@@ -250,6 +251,7 @@ def test_one_turn_or_many_are_appended_and_replayed_in_order(api: Api) -> None:
     assert rest[1]["said_at"] == "2024-05-01T12:00:00Z"
 
 
+@pytest.mark.row("W3")
 def test_the_last_twenty_turns_are_replayed_and_pages_go_back(api: Api) -> None:
     contents = [f"turn {n}" for n in range(45)]
     say(api, "s1", *contents)

@@ -57,6 +57,7 @@ def zone(api: Api) -> dict[str, Any]:
 # The whole
 
 
+@pytest.mark.row("W4")
 def test_everything_comes_in_the_order_of_the_steps_and_in_their_words(api: Api, zone: dict[str, Any]) -> None:
     ok(api.post("/edges", {"source": "Alice", "type": "works_on", "target": "RockBot", "confidence": 0.9}), 201)
     rule(api, "Alice", "never serve nuts")
@@ -121,6 +122,7 @@ def test_an_empty_namespace_gives_an_empty_text(api: Api) -> None:
 # What a session has seen
 
 
+@pytest.mark.row("W4")
 def test_a_memory_is_injected_into_a_session_once(api: Api, zone: dict[str, Any]) -> None:
     assert contents(context(api)) == [zone["content"]]
     again = context(api)
@@ -129,6 +131,7 @@ def test_a_memory_is_injected_into_a_session_once(api: Api, zone: dict[str, Any]
     assert contents(context(api, session="other")) == [zone["content"]]
 
 
+@pytest.mark.row("X7")
 def test_a_preview_is_what_the_session_would_get_and_stores_nothing(api: Api, zone: dict[str, Any]) -> None:
     def shown(**fields: Any) -> dict[str, Any]:
         found = context(api, **fields)
@@ -207,6 +210,7 @@ def test_a_context_that_fails_notes_nothing(api: Api, zone: dict[str, Any]) -> N
 # The first context
 
 
+@pytest.mark.row("W4")
 def test_the_first_context_that_finds_nothing_shows_the_most_important(api: Api) -> None:
     for n in range(6):
         api.write(f"memory {n}", importance=n / 10)
@@ -281,6 +285,7 @@ def test_entities_that_a_message_of_a_session_names_are_touched(api: Api) -> Non
 # Spaces
 
 
+@pytest.mark.row("W4")
 @pytest.mark.parametrize("way", ["body", "header"])
 def test_a_patrol_sees_its_own_working_memory_alone(api: Api, zone: dict[str, Any], way: str) -> None:
     for key in ("patrol/heartbeat/a", "patrol/other/b", "subagent/t/c-index", "session/s/d"):

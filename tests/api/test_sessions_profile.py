@@ -32,6 +32,7 @@ def bound(api: Api, guarded: Service) -> Iterator[httpx.Client]:
         yield client
 
 
+@pytest.mark.row("W4")
 def test_a_context_begins_with_what_the_user_said_of_herself(api: Api, told: dict[str, Any]) -> None:
     api.write("The harbour of Oslo is frozen")
     found = context(api, "harbour", "s", user="Rosa")
@@ -52,6 +53,7 @@ def test_a_memory_of_the_profile_comes_as_recall_shows_it_and_only_there(api: Ap
     assert context(api, None, None, user="Rosa")["profile"][0]["score"] is None
 
 
+@pytest.mark.row("W4")
 def test_a_key_that_is_bound_to_a_user_asks_for_no_other(told: dict[str, Any], bound: httpx.Client) -> None:
     assert profile(ok(bound.post("/context", json={}))) == [OSLO]
     assert profile(ok(bound.post("/context", json={"user": "rosa"}))) == [OSLO]

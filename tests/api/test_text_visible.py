@@ -29,6 +29,7 @@ def test_rest_gives_what_is_stored(api: Api, memory: dict[str, Any]) -> None:
     assert ok(api.get(f"/memories/{memory['id']}"))["content"] == CONTENT
 
 
+@pytest.mark.row("MCP")
 def test_tools_show_them_in_text_and_data(api: Api, memory: dict[str, Any]) -> None:
     with over_http(api.service, **{"X-Namespace": api.namespace}) as tools:
         for name, arguments in (

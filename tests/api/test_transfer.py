@@ -227,6 +227,7 @@ def test_a_body_in_chunks_of_any_size_is_read_line_by_line(api: Api) -> None:
 # What other systems have written
 
 
+@pytest.mark.row("X10")
 @pytest.mark.parametrize(
     "sample", [sample for sample in SAMPLES if sample.name in {"mem0-page", "obsidian", "chatgpt"}], ids=lambda s: s.name
 )

@@ -61,6 +61,7 @@ def seen(connection: psycopg.Connection[Any]) -> list[str]:
     return [row[0] for row in connection.execute("select content from loci.current_memories order by content").fetchall()]
 
 
+@pytest.mark.row("X2")
 def test_an_analyst_sees_the_namespaces_that_it_was_given_and_no_other(
     loci: Loci, login: str, namespace: str, connect: Connect
 ) -> None:
@@ -78,6 +79,7 @@ def test_an_analyst_sees_the_namespaces_that_it_was_given_and_no_other(
         session.execute("select * from loci_data.agents")
 
 
+@pytest.mark.row("X2")
 def test_the_printed_line_leads_to_where_the_person_is(
     loci: Loci, login: str, namespace: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -195,6 +197,7 @@ def test_an_analyst_writes_nothing_whatever_it_sets(loci: Loci, login: str, name
     assert seen(session) == ["mine"]
 
 
+@pytest.mark.row("X9")
 def test_a_statement_past_its_limit_is_stopped_by_the_service_though_its_session_set_no_limit(
     loci: Loci, login: str, namespace: str, connect: Connect
 ) -> None:

@@ -65,6 +65,7 @@ def test_a_process_of_the_owner_needs_no_password_for_the_roles_of_the_service(e
     assert enters(embedded, user, "whatever the environment says")
 
 
+@pytest.mark.row("X2")
 @pytest.mark.parametrize(
     ("user", "password", "may"),
     [("ann", RIGHT, True), ("ann", "wrong", False), ("ann", "", False), ("ann", None, False), ("bob", "guessed", False), ("bob", None, False)],
@@ -89,6 +90,7 @@ def test_nobody_copies_the_files_over_a_connection(embedded: EmbeddedServer) -> 
             psycopg.connect(f"{embedded.url(user)}&replication=true", password=RIGHT)
 
 
+@pytest.mark.row("X2")
 def test_on_request_it_listens_on_loopback_for_who_has_a_password_and_for_nobody_else(folder: Path, port: int) -> None:
     [server] = serving = [EmbeddedServer(folder, VERSION, port)]
     try:

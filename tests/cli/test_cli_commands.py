@@ -229,6 +229,7 @@ ASKED = [
 ]
 
 
+@pytest.mark.row("CLI")
 @pytest.mark.parametrize(("command", "world"), ASKED, indirect=["world"])
 def test_a_command_asks_a_service_or_a_database_and_answers_in_json(world: World, command: str) -> None:
     arguments, error = world(CALLS[command])
@@ -268,6 +269,7 @@ def test_what_a_group_says_of_each_command_fits_its_line(group: str) -> None:
     assert [line for line in listed if "..." in line or len(line) > 80 or len(line.split()) < 2] == []
 
 
+@pytest.mark.row("CLI")
 @pytest.mark.parametrize("command", [name for name in COMMANDS if name not in {*MAKES, *NEEDS_NOTHING, "mcp"}])
 def test_a_command_where_there_is_no_database_says_where_it_looked_and_makes_none(
     command: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
@@ -411,6 +413,7 @@ def test_a_path_that_leads_out_of_the_folder_is_refused(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.rglob("*")] == ["in"]
 
 
+@pytest.mark.row("CLI")
 def test_a_command_that_asks_a_service_loads_nothing_heavy(running: Service) -> None:
     program = """
 import sys
@@ -436,6 +439,7 @@ print(*sorted(sys.modules), file=sys.stderr)
     assert [name for name in done.stderr.split() if name.startswith(("db.", "loci.models.memories", "loci._methods"))] == []
 
 
+@pytest.mark.row("CLI")
 def test_the_settings_in_force_are_shown_with_their_sources_and_names_that_nobody_reads(
     loci: Loci, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

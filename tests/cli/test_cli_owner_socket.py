@@ -93,6 +93,7 @@ def count(loci: Loci, namespace: str, *command: str) -> int:
     return len(json.loads(result.stdout))
 
 
+@pytest.mark.row("CLI")
 @pytest.mark.parametrize("keys", ["false", "true"], ids=["without keys", "with keys"])
 def test_a_command_asks_the_service_on_its_data_as_the_operator_whatever_its_port(
     loci: Loci, namespace: str, data: Path, opened: list[str], keys: str
@@ -271,6 +272,7 @@ main()
     return set(done.stderr.split())
 
 
+@pytest.mark.row("CLI")
 def test_commands_load_what_they_need_and_not_more(loci: Loci, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert {"typer", "pydantic", "http.client", *HEAVY} & loaded_by(data, "--version") == set()
     hello = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"}) + "\n"

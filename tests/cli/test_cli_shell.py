@@ -85,6 +85,7 @@ def test_import_again_folds_exact_duplicates(loci: Loci, namespace: str, tmp_pat
     assert contents(loci, namespace) == ["one", "two"]
 
 
+@pytest.mark.row("M4")
 def test_import_says_what_duplicates_did_not_take_over_and_what_was_cut_short(loci: Loci, namespace: str) -> None:
     lines = [
         {"content": "one"},
@@ -104,6 +105,7 @@ def test_import_into_an_unknown_namespace_says_so_before_reading(loci: Loci, bad
     assert result.stderr.startswith("error: namespace 'nowhere' does not exist\nhint: ")
 
 
+@pytest.mark.row("CLI")
 def test_demo_twice_changes_nothing(loci: Loci) -> None:
     first = loci("demo")
     assert first.exit_code == 0, first.stderr
@@ -163,6 +165,7 @@ def test_key_is_printed_once_and_only_its_hash_is_stored(loci: Loci, namespace: 
     assert json.loads(loci("key", "list", "--namespace", namespace, "--json").stdout)[0]["revoked_at"] is not None
 
 
+@pytest.mark.row("CLI")
 @pytest.mark.parametrize(
     ("arguments", "meant"),
     [
@@ -181,6 +184,7 @@ def test_a_wrong_command_or_option_says_what_was_meant(loci: Loci, arguments: li
     assert meant in result.stderr.split("Did you mean")[1]
 
 
+@pytest.mark.row("CLI")
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -260,6 +264,7 @@ def test_namespace_delete_asks_first(loci: Loci) -> None:
     assert loci("namespace", "show", "doomed").exit_code == 1
 
 
+@pytest.mark.row("G13")
 def test_namespace_setting_goes_back_to_its_default(loci: Loci, namespace: str) -> None:
     default = json.loads(loci("namespace", "show", namespace, "--json").stdout)["settings"]["rrf_k"]
     loci("namespace", "set", namespace, "rrf_k=33")
@@ -283,6 +288,7 @@ def test_psql_print_gives_the_uri(loci: Loci) -> None:
     assert loci("psql", "--print").stdout.strip() == loci.database.app_url
 
 
+@pytest.mark.row("CLI")
 def test_doctor_names_what_is_wrong(loci: Loci, monkeypatch: pytest.MonkeyPatch) -> None:
     well = loci("doctor", "--json")
     checks = {check["name"]: check["ok"] for check in json.loads(well.stdout)}
@@ -331,6 +337,7 @@ def test_doctor_says_of_an_address_that_is_none_which_it_is_and_not_what_it_hold
     assert "secret-word" not in said.output
 
 
+@pytest.mark.row("M6")
 def test_verify_proves_the_promises_and_repairs_the_closure(loci: Loci, namespace: str, tmp_path: Path) -> None:
     path = tmp_path / "lines.jsonl"
     path.write_text("\n".join(json.dumps({"content": name, "lineage": name}) for name in ("top", "middle", "leaf")))

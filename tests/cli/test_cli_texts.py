@@ -13,6 +13,8 @@ from service.cli.main import app
 from service.cli.target import NAMES
 from tests.cli.tree import COMMANDS
 
+pytestmark = pytest.mark.row("CLI")
+
 LATIN = os.fsdecode(b"caf\xe9")
 NAMESPACE_NEEDED = {"analyst create", "invitation accept", "invitation decline"}
 FILLED = {"verdict": "both_true", "id": str(UUID(int=5))}

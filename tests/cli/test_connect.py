@@ -18,6 +18,8 @@ from service.connect.address import Address, find_address
 from service.connect.places import Places
 from service.connect.programs import HOOK_EVENTS, PROGRAMS, hook_command, is_hook
 
+pytestmark = pytest.mark.row("CLI")
+
 URL, KEY = "http://127.0.0.1:8421", "loci_key_of_this_test"
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="rights and links of POSIX")
 # What each program documents, with another server in it.

@@ -29,6 +29,8 @@ from service.connect.places import Places
 from tests.databases import Database
 from tests.services import PATIENCE, eventually, serve
 
+pytestmark = pytest.mark.row("CLI")
+
 Json = dict[str, Any]
 NOTHING = ("", "")  # stdout, stderr
 

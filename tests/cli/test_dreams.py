@@ -99,6 +99,7 @@ def test_a_dream_that_dies_is_a_failure_that_says_why(loci: Loci, said: str, end
     assert "\nerror: the dream is dead: preferences: " in result.stderr
 
 
+@pytest.mark.row("L6")
 def test_who_waits_is_told_of_each_try_and_its_error(
     loci: Loci, said: str, endpoint: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -144,6 +145,7 @@ def told_of(*looks: dict[str, Any]) -> list[str]:
     return lines
 
 
+@pytest.mark.row("L6")
 def test_a_failure_is_told_with_when_the_next_try_is() -> None:
     lines = told_of({}, {"state": "running", "tries": 1}, FAILED_ONCE, FAILED_ONCE, {**FAILED_ONCE, "state": "running", "tries": 2})
     later = "next try at 12:00:07 UTC, in 7 s; `loci job retry J`: now"

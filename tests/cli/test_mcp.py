@@ -99,6 +99,7 @@ def saved(process: Running, content: str) -> dict[str, Any]:
     return used(process, "save_memory", content=content)
 
 
+@pytest.mark.row("MCP")
 def test_tools_over_stdio_use_the_namespace_and_the_space_that_were_named_and_stdout_has_the_protocol_alone(
     loci: Loci, namespace: str, ended: Ended
 ) -> None:
@@ -191,6 +192,7 @@ def stopped(process: Running, number: signal.Signals, ended: Ended) -> None:
     assert "Traceback" not in err
 
 
+@pytest.mark.row("MCP")
 def test_in_a_folder_without_a_database_it_says_what_to_do_and_asks_the_service_of_this_machine_once_there_is_one(
     loci: Loci, tmp_path: Path, port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -227,6 +229,7 @@ def entries(pages: str) -> list[dict[str, Any]]:
     return [entry for entry in found if "command" in entry]
 
 
+@pytest.mark.row("MCP")
 def test_every_configuration_on_the_page_starts_it_in_an_empty_folder_with_what_it_says_alone(
     loci: Loci, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from tests.cli.conftest import Loci
 
 
@@ -22,6 +24,7 @@ def test_too_few_questions_say_so_and_nothing_else(loci: Loci, namespace: str) -
     assert (result.exit_code, "at least 20" in result.stdout) == (0, True)
 
 
+@pytest.mark.row("R14")
 def test_a_wrong_line_is_named(loci: Loci, namespace: str) -> None:
     for line, what in (("{", "is not JSON"), ('{"question": "Who?"}', "ids or contents"), ("", "has no questions")):
         result = loci("tune", "-", "-n", namespace, input=f"{line}\n")

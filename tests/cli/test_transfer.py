@@ -140,6 +140,7 @@ def answer(world: World, statement: Any, **parameters: Any) -> Any:
 # The same again
 
 
+@pytest.mark.row("X6")
 def test_an_export_restored_into_an_empty_database_is_equal_in_every_table(
     loci: Loci, rich: str, file: Path, empty: Database, over: Callable[[Database], Loci]
 ) -> None:
@@ -173,6 +174,7 @@ def test_an_export_of_what_was_restored_is_the_same_file_but_for_its_moment(
     assert {**json.loads(second[0]), "exported_at": None} == {**json.loads(first[0]), "exported_at": None}
 
 
+@pytest.mark.row("X6")
 def test_restoring_where_it_came_from_changes_nothing(loci: Loci, rich: str, file: Path) -> None:
     versions = "select count(*) as n, max(xmin::text::bigint) as xmin from loci_data.{}"
     tables = [

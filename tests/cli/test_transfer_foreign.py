@@ -29,6 +29,7 @@ def exported(loci: Loci, namespace: str) -> list[str]:
     return loci("export", "-n", namespace).stdout.splitlines()[1:]
 
 
+@pytest.mark.row("X10")
 def test_everything_that_is_good_goes_in_and_a_second_time_nothing_is_written(loci: Loci, namespace: str, tmp_path: Path) -> None:
     paths = [sample.write(tmp_path) for sample in SAMPLES] + [mem0_history(tmp_path / "history")]
     first = [imported(loci, path, namespace) for path in paths]
@@ -45,6 +46,7 @@ def test_everything_that_is_good_goes_in_and_a_second_time_nothing_is_written(lo
     assert exported(loci, namespace) == before
 
 
+@pytest.mark.row("X10")
 def test_a_dry_run_says_what_the_import_then_does_and_writes_nothing(loci: Loci, namespace: str, tmp_path: Path) -> None:
     path = next(sample for sample in SAMPLES if sample.name == "mcp-lines").write(tmp_path)
     before = exported(loci, namespace)
@@ -99,6 +101,7 @@ def test_edges_of_a_memory_that_says_what_is_known_are_counted(loci: Loci, names
     assert (report["written"]["edges"], report["there"]["edges"]) == (2, 1)
 
 
+@pytest.mark.row("X10")
 def test_times_sources_and_sessions_survive(loci: Loci, namespace: str, tmp_path: Path) -> None:
     (tmp_path / "x").write_text(json.dumps(GRAPHITI))
     imported(loci, tmp_path / "x", namespace)
@@ -212,6 +215,7 @@ def filled(loci: Loci, namespace: str) -> str:
     return namespace
 
 
+@pytest.mark.row("X10")
 def test_two_exports_to_a_folder_are_the_same_and_taking_one_back_changes_nothing(loci: Loci, filled: str, tmp_path: Path) -> None:
     first = folder(loci, filled, tmp_path / "one")
     assert len(first) == 3

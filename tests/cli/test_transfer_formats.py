@@ -70,6 +70,7 @@ def read(path: Path, name: str | None = None) -> tuple[list[Record], Notes]:
     return found, notes
 
 
+@pytest.mark.row("X10")
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.name)
 def test_a_file_is_known_by_its_content_and_its_broken_items_are_named(sample: Sample, tmp_path: Path) -> None:
     path = sample.write(tmp_path)
@@ -220,6 +221,7 @@ TRAPS: dict[str, tuple[Callable[[Path], Path], str]] = {
 }
 
 
+@pytest.mark.row("X10")
 @pytest.mark.parametrize("trap", TRAPS)
 def test_an_archive_that_is_a_trap_is_refused(trap: str, tmp_path: Path) -> None:
     make, reason = TRAPS[trap]
@@ -233,6 +235,7 @@ def test_front_matter_that_grows_without_end_is_not_read(tmp_path: Path) -> None
     assert "anchors" in " ".join(read(tmp_path / "x", "obsidian")[1].remarks)
 
 
+@pytest.mark.row("X10")
 def test_a_large_file_of_one_line_is_not_held_in_memory(tmp_path: Path) -> None:
     words = "many words " * 200
     turns = {str(n): message(str(n), "user", [words], str(n - 1) if n else None) for n in range(20)}

@@ -11,6 +11,8 @@ from tests.cli.conftest import Loci
 from tests.cli.test_transfer_foreign import exported, imported
 from tests.foreign import BASIC, COGX, GRAPHITI, LANGGRAPH, MCP, OKF, one, rows
 
+pytestmark = pytest.mark.row("M11")
+
 TOLD = """select m.content, m.source, m.about from loci_data.memories m join loci_data.namespaces n on n.id = m.namespace_id
           where n.name = %s order by m.content, m.about"""
 ADA = {"user_id": "ada", "created_at": "2026-01-02T03:04:05Z"}

@@ -43,6 +43,7 @@ def keyed(server: Server) -> Iterator[Service]:
     server.drop(database)
 
 
+@pytest.mark.row("REST")
 def test_the_service_keeps_to_its_document(keyed: Service, tmp_path: Path) -> None:
     thorough = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
     phases = f"""

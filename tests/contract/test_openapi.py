@@ -59,6 +59,7 @@ def test_every_operation_says_what_it_does_under_a_name_of_its_own(document: dic
     assert [name for name, count in Counter(operation["operationId"] for operation in listed).items() if count > 1] == []
 
 
+@pytest.mark.row("REST")
 def test_every_parameter_and_field_says_what_it_means(document: dict[str, Any]) -> None:
     parameters = [
         (path, p["name"]) for path, _, o in operations(document) for p in o.get("parameters", []) if not p.get("description")
@@ -74,6 +75,7 @@ def test_every_parameter_and_field_says_what_it_means(document: dict[str, Any]) 
     assert [name for name, schema in schemas.items() if not schema.get("description")] == []
 
 
+@pytest.mark.row("M1")
 @pytest.mark.parametrize("name", DETAILS)
 def test_the_default_of_every_detail_of_a_memory_is_in_the_document(document: dict[str, Any], name: str) -> None:
     detail = DETAILS[name]

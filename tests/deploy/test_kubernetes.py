@@ -47,6 +47,7 @@ def test_the_kustomization_has_every_file_but_the_pods_for_commands_by_hand() ->
     assert {*CUSTOM["resources"], "admin.yaml", "owner.yaml", "kustomization.yaml"} == set(FILES)
 
 
+@pytest.mark.row("X13")
 @pytest.mark.parametrize("resource", PODS, ids=name_of)
 def test_a_pod_has_no_rights_that_it_does_not_need(resource: dict[str, Any]) -> None:
     spec = pod(resource)["spec"]

@@ -94,6 +94,7 @@ def test_what_is_asked_for_has_these_labels_and_values(place: str, expression: s
         assert strange == set(), use
 
 
+@pytest.mark.row("X13")
 def test_a_service_shows_every_figure_that_is_asked_for(start_service: Callable[..., Service]) -> None:
     with start_service(worker=False).client() as client:
         shown = {family.name for family in parsed(client.get("http://loci/metrics").text)}

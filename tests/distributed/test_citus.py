@@ -73,6 +73,7 @@ def doctor(database: Database) -> tuple[bool, str]:
     return asyncio.run(ask())
 
 
+@pytest.mark.row("X12")
 def test_everything_stays_on_the_coordinator_and_doctor_says_so(coordinator: Database) -> None:
     with coordinator.admin() as admin:
         for url in workers(admin):
@@ -108,6 +109,7 @@ def test_tables_that_somebody_distributes_are_named(coordinator: Database) -> No
     assert "undistribute_table" in said
 
 
+@pytest.mark.row("X12")
 def test_what_agents_do_works_on_a_coordinator(coordinator: Database) -> None:
     with serve(coordinator, embedding={"provider": "static"}) as service, new_api(service) as api, new_api(service) as other:
         first = api.write("The lighthouse at Cabo da Roca was painted white")

@@ -262,6 +262,7 @@ def show(recoveries: dict[str, list[float]]) -> None:
         print(f"{name}: {len(taken)} times, p50 {statistics.median(taken):.2f} s, max {max(taken):.2f} s")  # noqa: T201 (it is asked for)
 
 
+@pytest.mark.row("X12")
 def test_a_promoted_standby_has_all_that_was_acknowledged_the_feed_goes_on_and_jobs_are_done_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -330,6 +331,7 @@ def worked_after(servers: Servers, clock: float) -> float | None:
     return None if found[0] is None else float(found[0])
 
 
+@pytest.mark.row("X12")
 def test_a_standby_that_has_what_the_promoted_one_lacks_is_asked_nothing() -> None:
     with running_servers(2, wal_sender_timeout="600s") as servers:
         promoted, orphan = servers.standbys

@@ -44,11 +44,13 @@ def refusal(url: str, **stated: object) -> str:
     return str(refused.value)
 
 
+@pytest.mark.row("X12")
 def test_behind_a_pooler_the_service_wants_a_way_around_it(pooler: Node) -> None:
     assert "set LOCI_DIRECT_URL" in refusal(pooler.url("loci_app"))
     assert "LOCI_DIRECT_URL leads through a pooler" in refusal(pooler.url("loci_app"), direct_url=pooler.url("loci_app"))
 
 
+@pytest.mark.row("X12")
 def test_what_a_pooler_forgets_is_not_prepared(servers: Servers, pooler: Node) -> None:
     said = refusal(pooler.url("loci_app"), direct_url=servers.primary.url("loci_app"), prepare=True)
     assert (

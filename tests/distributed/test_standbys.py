@@ -78,6 +78,7 @@ def test_reads_are_answered_by_standbys_and_writes_by_the_primary(api: Api, serv
     assert [each["content"] for each in ok(asked)["results"]] == ["The tide tables are in the harbour office"]
 
 
+@pytest.mark.row("X12")
 def test_a_read_that_carries_a_position_is_never_answered_from_before_it(api: Api, served: Service, servers: Servers) -> None:
     for each in servers.standbys:
         each.hold_replay()
@@ -136,6 +137,7 @@ def test_what_a_standby_does_not_have_yet_is_asked_of_the_primary(api: Api, serv
             each.let_replay()
 
 
+@pytest.mark.row("X12")
 def test_a_no_says_which_server_said_it_and_none_where_none_did(api: Api) -> None:
     eventually(lambda: server_of(api.client.get("/memories")) == "standby")
     for refused, status, server in (
@@ -149,6 +151,7 @@ def test_a_no_says_which_server_said_it_and_none_where_none_did(api: Api) -> Non
         assert (refused.status_code, refused.headers.get(SERVER)) == (status, server), refused.text
 
 
+@pytest.mark.row("X12")
 def test_a_recall_on_a_standby_is_logged_and_can_be_rated(api: Api, servers: Servers) -> None:
     made = api.write("The ferry leaves at seven")
     servers.caught_up()
@@ -177,6 +180,7 @@ def test_the_end_of_a_session_counts_what_a_standby_found_just_before(servers: S
         assert ok(api.post("/sessions/pier/end"))["hit"] == 1
 
 
+@pytest.mark.row("X12")
 def test_notes_of_reads_outlive_the_primary_and_are_lost_with_the_process_or_beyond_their_number(
     servers: Servers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -273,6 +277,7 @@ def test_of_two_positions_none_is_chosen(served: Service) -> None:
     assert (refused.status_code, refused.json()["errors"][0]["message"]) == (422, "must be sent once")
 
 
+@pytest.mark.row("X12")
 def test_a_position_beyond_the_log_waits_for_nobody_and_asks_no_standby(servers: Servers) -> None:
     with serve(servers.database, read_url=servers.read_url(), read_wait=10.0) as service, new_api(service) as api:
         known = service.app.state.loci.reads.standbys
@@ -301,6 +306,7 @@ def test_many_who_wait_for_a_standby_ask_it_once(servers: Servers) -> None:
             servers.standbys[0].let_replay()
 
 
+@pytest.mark.row("X12")
 def test_an_old_position_is_no_way_to_a_standby_that_is_further_behind_than_is_allowed(servers: Servers) -> None:
     with serve(servers.database, read_url=servers.read_url(), max_staleness=0.5) as service, new_api(service) as api:
         known = service.app.state.loci.reads.standbys
@@ -321,6 +327,7 @@ def test_an_old_position_is_no_way_to_a_standby_that_is_further_behind_than_is_a
                 each.let_replay()
 
 
+@pytest.mark.row("X12")
 def test_a_key_that_is_revoked_reads_from_a_standby_no_longer_than_it_may_be_behind(servers: Servers) -> None:
     with serve(servers.database, read_url=servers.read_url(), max_staleness=0.5) as service, new_api(service) as api:
         known = service.app.state.loci.reads.standbys
@@ -392,6 +399,7 @@ def test_a_standby_all_of_whose_connections_are_lent_is_not_left_out(servers: Se
     assert asyncio.run(seen()) == [True] * 3
 
 
+@pytest.mark.row("X12")
 def test_a_standby_that_does_not_answer_is_left_out_and_taken_back(served: Service, api: Api, servers: Servers) -> None:
     known = served.app.state.loci.reads.standbys
     eventually(lambda: all(each.up for each in known.standbys))
@@ -519,6 +527,7 @@ def test_without_any_standby_that_is_near_enough_the_primary_answers(servers: Se
                 each.let_replay()
 
 
+@pytest.mark.row("X12")
 def test_doctor_says_of_each_standby_whether_it_answers_and_how_far_it_is_behind(servers: Servers) -> None:
     def said(*nodes: Node, staleness: float = 5.0, primary: Node | None = None) -> list[tuple[bool, str]]:
         urls = [each.url("loci_app") for each in nodes]
@@ -554,6 +563,7 @@ def test_doctor_says_of_each_standby_whether_it_answers_and_how_far_it_is_behind
     assert said(held, primary=nobody) == [(True, alone)]
 
 
+@pytest.mark.row("X12")
 def test_a_service_whose_servers_are_all_gone_ends_when_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("db.jobs.queue.WAITS", 1.0)  # for a connection, as the service ends
     with running_servers(1) as servers:

@@ -57,6 +57,7 @@ def rows(login: tuple[str, str], query: str) -> list[list[str]]:
     return [[shown[cell] if cell is None or isinstance(cell, bool) else str(cell) for cell in row] for row in found]
 
 
+@pytest.mark.row("X3")
 @pytest.mark.parametrize(("query", "answer"), QUERIES, ids=[query.split("\n")[0][:40] for query, _ in QUERIES])
 def test_a_query_has_the_answer_that_stands_below_it(login: tuple[str, str], query: str, answer: str) -> None:
     assert rows(login, query) == [[cell.strip() for cell in line.split("|")] for line in answer.splitlines()]

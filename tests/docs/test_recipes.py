@@ -36,6 +36,7 @@ def ran(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([PYTHON, "-c", code], env=environment, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.row("X10")
 @pytest.mark.parametrize("name", RECIPES)
 def test_a_recipe_runs_as_it_stands(running: Service, name: str) -> None:
     module = NEEDS[name]

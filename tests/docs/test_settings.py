@@ -70,6 +70,7 @@ def test_every_setting_of_the_service_has_a_meaning() -> None:
     assert [f"{model.__name__}.{name}" for model in models for name, f in model.model_fields.items() if not f.description] == []
 
 
+@pytest.mark.row("G13")
 def test_every_default_of_a_namespace_is_defined_and_the_reverse(admin: psycopg.Connection[dict[str, Any]]) -> None:
     (defaults,) = [row["d"] for row in admin.execute("select loci.default_settings() as d")]
     paths = {name for name in defaults if name != "weights"} | {f"weights.{name}" for name in defaults["weights"]}
@@ -87,6 +88,7 @@ def test_a_definition_belongs_to_a_subject_and_fits_its_default(admin: psycopg.C
     assert [row["name"] for row in definitions(admin) if row["subject"] not in SUBJECTS or not fits(row)] == []
 
 
+@pytest.mark.row("G13")
 @pytest.mark.parametrize(
     ("setting", "value"),
     [

@@ -234,6 +234,7 @@ def place(server: Server, request: pytest.FixtureRequest, page: str) -> Iterator
         yield request.getfixturevalue("newcomer")
 
 
+@pytest.mark.row("X11")
 @pytest.mark.parametrize("page", WITH_BLOCKS)
 def test_the_blocks_of_a_page_run(place: Service, tmp_path: Path, page: str) -> None:
     world = World(place, tmp_path)

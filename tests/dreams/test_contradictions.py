@@ -138,6 +138,7 @@ def test_siblings_are_facts_of_one_aspect(stage: Stage) -> None:
     assert stage.perform(CONTRADICTIONS, says()).seen == 0
 
 
+@pytest.mark.row("S7")
 def test_a_pair_on_which_a_signal_fires_is_not_asked_about_whatever_became_of_it(stage: Stage) -> None:
     stage.setting(supersession="propose")
     under = aspect(stage)

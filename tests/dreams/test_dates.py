@@ -13,6 +13,7 @@ def meanings(text: str, base: date = WEDNESDAY) -> list[tuple[str, str]]:
     return [(one.said, one.means) for one in resolve(text, base)]
 
 
+@pytest.mark.row("L5")
 @pytest.mark.parametrize(
     ("said", "means"),
     [

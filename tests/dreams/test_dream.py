@@ -64,12 +64,14 @@ def asking(failing: dict[str, Exception] | None = None) -> tuple[list[str], Any]
 # Which passes run
 
 
+@pytest.mark.row("L4")
 def test_the_passes_run_in_their_order(sleeper: Sleeper, four: None) -> None:
     asked, script = asking()
     sleeper.dream(script)
     assert asked == list(NAMES)
 
 
+@pytest.mark.row("L4")
 def test_what_the_namespace_has_switched_off_is_left_out(sleeper: Sleeper, four: None) -> None:
     sleeper.setting(dream_memories=False, dream_graph=False)
     asked, script = asking()
@@ -197,6 +199,7 @@ def one_reader(sleeper: Sleeper) -> Sleeper:
     return sleeper
 
 
+@pytest.mark.row("W3")
 def test_a_dream_that_succeeds_clears_exactly_the_turns_that_it_has_read(one_reader: Sleeper) -> None:
     one_reader.say("Use tabs!")
 

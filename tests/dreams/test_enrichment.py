@@ -71,6 +71,7 @@ def contents(api: Api) -> list[str]:
 # What becomes of a memory
 
 
+@pytest.mark.row("L2")
 def test_it_is_stored_at_once_and_the_reply_names_the_job(saving: Api) -> None:
     saved = saving.write("bob likes tea", enrich=True)
     assert (saved["content"], set(saved["enrichment"])) == ("bob likes tea", {"job_id"})
@@ -86,6 +87,7 @@ def test_entries_are_about_whom_their_memory_is_about(saving: Api, endpoint: Mod
     }
 
 
+@pytest.mark.row("L2")
 def test_one_entry_takes_its_place_as_a_version_of_it(saving: Api, endpoint: ModelServer) -> None:
     says(endpoint, "Bob likes black tea.", category="user-preferences/drinks", tags=["Tea", "drinks"], importance=0.6)
     saved, run = save(saving, "btw Bob likes his tea black", source="chat", session_id="s1", tags=["bob"])
@@ -103,6 +105,7 @@ def test_one_entry_takes_its_place_as_a_version_of_it(saving: Api, endpoint: Mod
     assert (memory["tags"], memory["valid_from"]) == (["bob", "tea", "drinks"], saved["valid_from"])
 
 
+@pytest.mark.row("L2")
 def test_several_entries_link_to_what_they_were_made_of_which_is_forgotten(saving: Api, endpoint: ModelServer) -> None:
     says(endpoint, "Bob likes black tea.", "Bob works at Acme.")
     saved, run = save(saving, "Bob likes black tea and works at Acme", valid_from="2026-01-05T00:00:00Z", metadata={"a": 1})
@@ -257,6 +260,7 @@ def test_a_namespace_may_have_nothing_enriched(saving: Api) -> None:
 # What no model can talk past
 
 
+@pytest.mark.row("L2")
 @pytest.mark.parametrize(
     ("guard", "entries"),
     [

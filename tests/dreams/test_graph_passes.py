@@ -98,6 +98,7 @@ NOTHING = {"delete_entities": [], "delete_edges": []}
 # Extraction
 
 
+@pytest.mark.row("L4")
 def test_a_conversation_becomes_a_graph_that_can_be_walked_and_undone(asleep: World, own_database: Database) -> None:
     before = state(asleep)
     say(asleep, *TALK)
@@ -354,6 +355,7 @@ def test_dates_ages_and_confidence_are_reckoned_for_the_model(old: World, own_da
     assert run(old, own_database, GRAPH, script).outcome == "applied"
 
 
+@pytest.mark.row("L4")
 def test_what_is_of_no_use_goes_and_undoing_brings_it_back(old: World, own_database: Database) -> None:
     before = state(old)
 

@@ -158,6 +158,7 @@ def test_a_model_hears_the_newest_signals_of_the_week_and_no_older_ones(night: N
 # What is done
 
 
+@pytest.mark.row("L4")
 def test_duplicates_become_one_that_holds_since_the_earliest_and_counts_for_all(night: Night) -> None:
     night.fill(20)
     early = night.write(
@@ -192,6 +193,7 @@ def test_duplicates_become_one_that_holds_since_the_earliest_and_counts_for_all(
     assert {night.world.get(source)["status"] for source in (early, late)} == {"forgotten"}
 
 
+@pytest.mark.row("L4")
 def test_listed_ids_and_all_sources_of_merges_go_also_where_the_model_lists_some_twice(night: Night) -> None:
     night.fill(40)
     night.write("Alice likes tea", "Alice likes the tea", "asdf", "Bob likes jazz")
@@ -212,6 +214,7 @@ def test_a_merge_may_keep_the_words_of_one_of_its_sources(night: Night) -> None:
     assert night.contents() == ["Alice likes tea"]
 
 
+@pytest.mark.row("L4")
 def test_a_category_and_tags_are_refined_and_tags_of_provenance_stay(night: Night) -> None:
     night.write("User is in Chicago", category="general", tags=["inferred", "x"])
     night.propose(refinements=[{"memory": "User is in Chicago", "category": "user-preferences/timezone", "tags": ["timezone"]}])
@@ -219,6 +222,7 @@ def test_a_category_and_tags_are_refined_and_tags_of_provenance_stay(night: Nigh
     assert (memory["category"], memory["tags"]) == ("user-preferences/timezone", ["timezone", "inferred"])
 
 
+@pytest.mark.row("L4")
 def test_a_correction_becomes_an_anti_pattern_of_its_domain(night: Night) -> None:
     signal = night.signal("you used search_files again; use grep for content search")
     content = "Don't use search_files for content search - use grep instead"
@@ -355,6 +359,7 @@ def refused(plan: Plan) -> list[tuple[str, str]]:
     return [(refusal.guard, refusal.reason) for refusal in plan.refused]
 
 
+@pytest.mark.row("L5")
 @pytest.mark.parametrize(
     ("contents", "text", "guard", "reason"),
     [
@@ -464,6 +469,7 @@ def test_an_anti_pattern_that_rests_on_no_correction_or_says_more_is_refused(
 # Guards of rows
 
 
+@pytest.mark.row("L5")
 @pytest.mark.parametrize("fields", [{"importance": 0.8}, {}])
 def test_a_protected_memory_is_neither_deleted_nor_merged_and_the_whole_merge_is_refused(night: Night, fields: Row) -> None:
     night.sleeper.setting(dream_unchanged_days=0)
@@ -602,6 +608,7 @@ def test_a_stopped_pass_leaves_no_hash_so_the_next_one_asks_again(night: Night) 
 # Calls that are saved, and answers that are not used
 
 
+@pytest.mark.row("L5")
 def test_an_unchanged_corpus_costs_no_call_and_a_changed_one_does(night: Night) -> None:
     night.write("Alice likes tea", "Alice likes the tea")
     merge = {"merges": [{"source_ids": [1, 2], "content": "Alice likes tea"}]}
@@ -651,6 +658,7 @@ def test_what_is_written_while_the_model_thinks_is_looked_at_the_next_time(night
     assert night.consolidate(NOTHING)[1].calls == 1
 
 
+@pytest.mark.row("L5")
 @pytest.mark.parametrize(
     "answer",
     [

@@ -37,6 +37,7 @@ def refusals(report: Row) -> list[str]:
 # Strength and occurrences
 
 
+@pytest.mark.row("L4")
 @pytest.mark.parametrize(("strength", "needed"), [("strong", 1), ("mild", 2), ("minor", 3)])
 def test_a_preference_is_written_from_as_many_occurrences_as_its_strength_needs(
     sleeper: Sleeper, strength: str, needed: int
@@ -115,6 +116,7 @@ def test_the_same_preference_twice_in_an_answer_is_written_once(sleeper: Sleeper
     assert refusals(report) in (["twice"], ["invented"])
 
 
+@pytest.mark.row("L5")
 def test_dates_and_sessions_are_those_of_the_turns(sleeper: Sleeper) -> None:
     early, late = datetime(2024, 5, 1, 12, tzinfo=UTC), datetime(2024, 6, 1, 12, tzinfo=UTC)
     sleeper.say("Tabs, please.", session="b", said_at=late)
@@ -150,6 +152,7 @@ SENSITIVE = [
 ]
 
 
+@pytest.mark.row("L4")
 @pytest.mark.parametrize("said", SENSITIVE)
 def test_security_credentials_and_money_need_a_permission_whatever_the_model_says(said: str) -> None:
     assert is_sensitive(said)

@@ -544,6 +544,7 @@ def test_whatever_a_pass_does_in_one_namespace_another_stays_as_it_is(stage: Sta
     assert meaning(neighbour.database, neighbour.world.id) == before
 
 
+@pytest.mark.row("L5")
 def test_what_obeying_has_changed_is_undone_row_by_row(stage: Stage) -> None:
     stage.setting(dream_removed_share=1)
     before = state(stage.world)

@@ -105,6 +105,7 @@ def test_a_new_schedule_makes_no_job_until_it_is_due(sleeper: Sleeper) -> None:
     assert row["due_at"] > sleeper.world.now()
 
 
+@pytest.mark.row("L4")
 def test_a_schedule_that_is_due_makes_one_dream_and_is_due_again_later(sleeper: Sleeper) -> None:
     scheduled(sleeper)
     set_due(sleeper, sleeper.world.now())

@@ -82,6 +82,7 @@ def strangers(start_service: Callable[..., Service]) -> Iterator[Callable[..., t
         yield made
 
 
+@pytest.mark.row("X9")
 def test_what_a_stranger_holds_and_sends_holds_up_nobody(strangers: Callable[..., tuple[Api, Stranger]]) -> None:
     api, stranger = strangers()
     kept = api.write("what is remembered", entities=[{"name": "Alice"}])
@@ -135,6 +136,7 @@ def test_advisory_locks_and_large_objects_are_not_for_logins(strangers: Callable
             session.execute(statement)  # type: ignore[arg-type]
 
 
+@pytest.mark.row("X9")
 @pytest.mark.parametrize("how", ["idle", "idle in a transaction"])
 def test_a_session_that_idles_ends_whatever_it_has_set(strangers: Callable[..., tuple[Api, Stranger]], how: str) -> None:
     _, stranger = strangers("1s")
@@ -164,6 +166,7 @@ def group_of(pid: int) -> str:
     return group.read_text().split()[-1] if group.exists() else ""
 
 
+@pytest.mark.row("X9")
 def test_sessions_of_analysts_stand_back_behind_those_of_the_service(strangers: Callable[..., tuple[Api, Stranger]]) -> None:
     api, stranger = strangers()
     session = stranger.session()

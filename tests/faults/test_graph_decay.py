@@ -39,6 +39,7 @@ def pair(own_database: Database) -> Iterator[tuple[World, World]]:
         yield world, World(second, world.name, world.id)
 
 
+@pytest.mark.row("G10")
 def test_a_writer_that_read_the_old_rate_is_waited_for_and_leaves_nothing_stale(pair: tuple[World, World]) -> None:
     change, writer = pair
     then = writer.now() - timedelta(days=30)

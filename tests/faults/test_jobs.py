@@ -60,6 +60,7 @@ def done(asked: Jobs) -> bool:
     return not {"waiting", "running"} & set(asked.states()) and asked.queued() == 0
 
 
+@pytest.mark.row("L6")
 def test_workers_that_are_killed_at_any_moment_lose_no_job_and_do_none_twice(
     witnessed: Database, asked: Jobs, workers: list[BaseProcess]
 ) -> None:
@@ -95,6 +96,7 @@ def test_a_worker_killed_between_its_commit_and_the_queue_hearing_of_it_has_done
     assert asked.effects() == {(job, "memories"): 1, (job, "last"): 1}
 
 
+@pytest.mark.row("L6")
 def test_a_job_that_kills_every_worker_is_dead_after_its_tries_and_others_go_on(
     witnessed: Database, asked: Jobs, workers: list[BaseProcess]
 ) -> None:

@@ -39,6 +39,7 @@ def at_once(count: int, work: Any, workers: int = 20) -> list[Any]:
         return list(pool.map(work, range(count)))
 
 
+@pytest.mark.row("M2")
 def test_two_hundred_writers_of_one_lineage_make_versions_1_to_200_and_one_is_current(crowd: Api) -> None:
     written = at_once(200, lambda n: crowd.write(f"version by {n}", lineage="one"))
     versions = ok(crowd.get("/memories/one/history"))["items"]
@@ -50,6 +51,7 @@ def test_two_hundred_writers_of_one_lineage_make_versions_1_to_200_and_one_is_cu
     assert [earlier["valid_to"] for earlier in versions[:-1]] == [later["valid_from"] for later in versions[1:]]
 
 
+@pytest.mark.row("M2")
 def test_batches_that_share_lineages_in_any_order_do_not_lose_a_version(crowd: Api) -> None:
     def send(n: int) -> Any:
         names = [f"shared {m}" for m in range(5)]
@@ -66,6 +68,7 @@ def test_batches_that_share_lineages_in_any_order_do_not_lose_a_version(crowd: A
     assert counts == [40] * 5
 
 
+@pytest.mark.row("M4")
 @pytest.mark.parametrize("fields", [{}, {"lineage": "same"}], ids=["nameless", "lineage"])
 def test_identical_writes_at_once_fold_to_one(crowd: Api, fields: dict[str, Any]) -> None:
     content = f"the very same {fields}"
@@ -75,6 +78,7 @@ def test_identical_writes_at_once_fold_to_one(crowd: Api, fields: dict[str, Any]
     assert ok(crowd.get(f"/memories/{replies[0]['id']}"))["observations"] == 40
 
 
+@pytest.mark.row("G1")
 def test_fifty_upserts_of_one_name_make_one_entity(crowd: Api) -> None:
     replies = at_once(
         50,
@@ -144,6 +148,7 @@ def by_memory(connection: psycopg.Connection[Any], name: str, number: int, nickn
     connection.execute("select * from loci_api.remember('default', %s)", [Jsonb([item])])
 
 
+@pytest.mark.row("G2")
 def test_one_edge_observed_by_many_is_one_edge_with_all_its_evidence(crowd: Api) -> None:
     replies = at_once(
         50,
@@ -164,6 +169,7 @@ def test_memories_that_name_the_same_entities_in_any_order_count_every_mention(c
     assert [ok(crowd.get(f"/entities/{name}"))["mentions"] for name in names] == [40] * 6
 
 
+@pytest.mark.row("M6")
 def test_moves_at_once_never_make_a_cycle(crowd: Api) -> None:
     ids = [crowd.write(f"node {n}")["id"] for n in range(8)]
     statuses = at_once(
@@ -364,6 +370,7 @@ def test_a_memory_forgotten_while_it_is_given_as_evidence_shows_nothing(
             assert observing.execute(shown).fetchall() == [{"edges": 0, "mentions": 0}]
 
 
+@pytest.mark.row("M2")
 def test_two_writers_past_the_service_cannot_make_two_versions_valid_at_once(own_database: Database) -> None:
     """The owner inserts rows directly, both transactions open: the second waits for the first, and is refused."""
     with psycopg.connect(own_database.app_url, row_factory=dict_row) as writer:

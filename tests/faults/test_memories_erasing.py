@@ -179,6 +179,7 @@ def test_a_write_that_folds_into_an_erased_memory_is_written_again(crowd: Api) -
     assert whole(crowd)
 
 
+@pytest.mark.row("M9")
 def test_mentions_stay_counted_whoever_writes_and_erases(crowd: Api) -> None:
     names = [{"name": f"person {n}"} for n in range(6)]
     edges = [{"source": f"person {n}", "type": "knows", "target": f"person {n + 1}"} for n in range(5)]

@@ -108,6 +108,7 @@ def busy(start_service: Callable[..., Any]) -> Iterator[Api]:
         yield api
 
 
+@pytest.mark.row("X4")
 def test_every_reader_sees_every_committed_change_once_and_all_in_one_order(busy: Api) -> None:
     readers: list[Reader] = [(Poller if n % 2 else Listener)(busy, n) for n in range(READERS)]
 

@@ -55,6 +55,7 @@ def ids(found: dict[str, Any]) -> list[str]:
     return [memory["id"] for memory in found["memories"]]
 
 
+@pytest.mark.row("W4")
 def test_contexts_of_one_session_at_once_never_inject_a_memory_twice(filled: Api) -> None:
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(lambda n: ask(filled, f"{TOPICS[n % 4]} {TOPICS[(n + 1) % 4]}"), range(24)))
@@ -91,6 +92,7 @@ def test_ends_among_contexts_leave_every_memory_injected_once_between_two_ends(f
     assert balance - ok(filled.post("/sessions/s/end"))["injected"] == 0
 
 
+@pytest.mark.row("W4")
 def test_a_new_service_over_the_same_database_injects_nothing_again(fresh: Database) -> None:
     with serve(fresh) as running, new_api(running) as api:
         fill(api)

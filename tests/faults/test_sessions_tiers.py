@@ -70,6 +70,7 @@ def at_once(connections: list[psycopg.Connection[Any]], work: Callable[[psycopg.
         return list(pool.map(begin, enumerate(connections)))
 
 
+@pytest.mark.row("W1")
 @pytest.mark.parametrize("turn", range(3))
 def test_eight_writers_at_49_entries_leave_exactly_fifty(connect: Connect, turn: int) -> None:
     space = f"session/limit{turn}"
@@ -236,6 +237,7 @@ def test_writers_and_sweepers_at_once_lose_nothing_that_lives(connect: Connect) 
 # Turns
 
 
+@pytest.mark.row("W3")
 def test_a_turn_is_never_seen_before_an_earlier_one_of_its_session(connect: Connect, own_database: Database) -> None:
     first, second, reader = connect(autocommit=False), connect(), connect()
     (earlier,) = say(first, "order", "first")

@@ -36,6 +36,7 @@ def quiet(server: Server) -> Iterator[Service]:
     server.drop(database)
 
 
+@pytest.mark.row("X6")
 def test_each_export_holds_whole_transactions_and_restores_to_a_sound_namespace(busy: Api, quiet: Service) -> None:
     top = [busy.write(f"top {n}", layer=0)["id"] for n in range(3)]
     stop, statuses = threading.Event(), Counter[int]()

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hatchling.bridge.app import Application
 
 from hatch_build import Page
@@ -30,6 +31,7 @@ def built(root: Path, script: str, version: str = "standard") -> list[str]:
     return told.warnings
 
 
+@pytest.mark.row("X11")
 def test_a_wheel_that_is_built_from_the_repository_has_the_page(tmp_path: Path) -> None:
     assert built(tmp_path, BUILDS) == []
     assert (tmp_path / INDEX).read_text() == "new"

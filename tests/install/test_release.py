@@ -51,6 +51,7 @@ def licence(of: Distribution) -> str:
     return " ".join(Path(str(file.locate())).read_text(encoding="utf-8", errors="replace")[:300] for file in files)
 
 
+@pytest.mark.row("X13")
 @pytest.mark.parametrize("lock", ["requirements.lock", "requirements-image.lock"])
 def test_what_is_shipped_may_be_passed_on(lock: str) -> None:
     unsaid, refused = set(), set()

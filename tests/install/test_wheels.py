@@ -200,6 +200,7 @@ def test_the_lines_of_the_page_install_client_and_server(wheels: Wheels, beside:
     assert not (alone.folder / "bin" / "loci").exists()
 
 
+@pytest.mark.row("X11")
 @pytest.mark.release
 def test_the_first_hour_works_from_the_wheels_in_an_empty_folder(beside: Environment, wheels: Wheels, tmp_path: Path) -> None:
     """The demo in a database of its own, a question, the service with the page, and MCP that finds it from another folder."""

@@ -256,6 +256,7 @@ async def test_the_endpoint_is_told_how_little_is_left(make: Any, endpoint: Mode
     assert 1000 <= request.body["max_tokens"] < 5000
 
 
+@pytest.mark.row("L5")
 async def test_askers_side_by_side_never_overspend(make: Any, endpoint: ModelServer) -> None:
     """Eight ask again and again, and each answer takes all that it may."""
     endpoint.script = lambda request: say({"names": []}, usage=(300, request.body["max_tokens"]), pause=0.01)
@@ -399,6 +400,7 @@ async def test_a_model_that_counts_nothing_is_counted(make: Any) -> None:
 # Prompts
 
 
+@pytest.mark.row("L4")
 def test_an_operators_file_takes_the_place_of_ours(folder: Path) -> None:
     assert Prompts(folder).read(PROMPT) == f"Name them. {CANARY}"
     assert Prompts(folder).read("data.md") == Prompts().read("data.md")

@@ -71,6 +71,7 @@ def test_everybody_can_use_each_part_of_changes(browser: Browser, busy: tuple[Se
         assert page.trouble() == []
 
 
+@pytest.mark.row("X7")
 def test_passes_say_what_was_proposed_refused_and_why_and_are_undone(page: Page, rest: httpx.Client, ids: dict[str, Any]) -> None:
     page.go(f"/changes?ns={BUSY}")
     page.click(".tab >> text=Dreams")
@@ -94,6 +95,7 @@ def test_passes_say_what_was_proposed_refused_and_why_and_are_undone(page: Page,
     assert ok(rest.get(f"/operations/{ids['operation']}"))["undone_by"] is None
 
 
+@pytest.mark.row("X7")
 def test_a_pair_is_accepted_or_dismissed_and_that_is_undone(page: Page, busy: tuple[Service, dict[str, Any]]) -> None:
     with young(busy[0], "pairs") as rest:
         (pair,) = items(rest, "/supersessions", status="proposed")
@@ -189,6 +191,7 @@ def test_what_the_one_who_asks_said_is_told_from_what_others_said(page: Page, bu
         page.until("document.querySelector('.result .content')?.innerText === 'I live in Oslo'")
 
 
+@pytest.mark.row("X7")
 def test_a_job_that_was_given_up_is_tried_again_and_its_state_comes_by_itself(
     page: Page, rest: httpx.Client, ids: dict[str, Any]
 ) -> None:
@@ -201,6 +204,7 @@ def test_a_job_that_was_given_up_is_tried_again_and_its_state_comes_by_itself(
     assert ok(rest.get(f"/jobs/{ids['job']}"))["state"] == "succeeded"
 
 
+@pytest.mark.row("X7")
 def test_vectors_and_calls_of_models_are_those_of_rest(page: Page, rest: httpx.Client) -> None:
     page.go(f"/changes?ns={BUSY}&part=models")
     page.see("table.calls")
@@ -217,6 +221,7 @@ def test_vectors_and_calls_of_models_are_those_of_rest(page: Page, rest: httpx.C
     assert page.texts("tbody th") == [each["name"] for each in models]
 
 
+@pytest.mark.row("X7")
 def test_a_memory_says_what_rests_on_it_who_wrote_it_and_when_it_was_recalled(
     page: Page, rest: httpx.Client, ids: dict[str, Any]
 ) -> None:
@@ -241,6 +246,7 @@ def test_a_memory_says_what_rests_on_it_who_wrote_it_and_when_it_was_recalled(
     assert ok(rest.get(f"/memories/{ids['memory']}"))["content"] == "Ada works at Acme"
 
 
+@pytest.mark.row("X7")
 def test_what_stands_in_the_way_of_an_undo_is_named_and_the_rest_is_undone(
     browser: Browser, busy: tuple[Service, dict[str, Any]], rest: httpx.Client
 ) -> None:
@@ -261,6 +267,7 @@ def test_what_stands_in_the_way_of_an_undo_is_named_and_the_rest_is_undone(
         assert [each for each in page.trouble() if "409" not in each] == []  # the browser itself notes each refusal
 
 
+@pytest.mark.row("X7")
 def test_home_says_how_it_grew_and_what_is_pending(page: Page, busy: tuple[Service, dict[str, Any]]) -> None:
     with young(busy[0], "young") as rest:
         weeks = items(rest, "/namespaces/young/growth")
@@ -274,6 +281,7 @@ def test_home_says_how_it_grew_and_what_is_pending(page: Page, busy: tuple[Servi
     assert 'namespace: "young"' in page.see(".lines")
 
 
+@pytest.mark.row("X7")
 def test_a_namespace_that_is_deleted_says_so_and_leads_elsewhere(
     browser: Browser, busy: tuple[Service, dict[str, Any]], rest: httpx.Client
 ) -> None:
@@ -293,6 +301,7 @@ def test_a_namespace_that_is_deleted_says_so_and_leads_elsewhere(
 ANSWERED = f"performance.getEntriesByType('resource').some((each) => each.name.endsWith('/namespaces/{BUSY}'))"
 
 
+@pytest.mark.row("X7")
 @pytest.mark.parametrize("opening", [False, True])
 def test_a_key_that_ends_is_asked_for_over_what_was_there(
     browser: Browser, busy: tuple[Service, dict[str, Any]], opening: bool
@@ -327,6 +336,7 @@ def test_a_key_that_ends_is_asked_for_over_what_was_there(
             assert page.do("inputValue", at="input[name=q]") == "Where does Ada wor"
 
 
+@pytest.mark.row("X7")
 def test_an_empty_namespace_explains_itself_in_each_view(page: Page, rest: httpx.Client) -> None:
     ok(rest.post("/namespaces", json={"name": "hollow"}), 201)
     page.go("/?ns=hollow")

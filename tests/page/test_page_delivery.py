@@ -33,6 +33,7 @@ def loaded(document: str) -> list[str]:
     return [link for link in re.findall(r'(?:src|href)="([^"]+)"', document) if link != "data:,"]
 
 
+@pytest.mark.row("X7")
 @pytest.mark.parametrize("encoding", ["gzip", "br"])
 def test_the_first_view_is_small(site: httpx.Client, encoding: str) -> None:
     sizes = []

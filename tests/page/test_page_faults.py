@@ -68,6 +68,7 @@ def found(rest: httpx.Client, query: str) -> list[str]:
     return [each["content"] for each in ok(rest.post("/recall", json={"query": query, "k": 10}))["results"]]
 
 
+@pytest.mark.row("X7")
 def test_a_late_reply_is_said_what_was_there_stays_and_an_older_one_never_comes_over_a_newer(
     page: Page, rest: httpx.Client
 ) -> None:
@@ -120,6 +121,7 @@ def test_nobody_says_yes_to_an_erasure_before_what_would_go_is_shown(page: Page,
     assert page.texts("dialog .goes > .quiet")[0].startswith("1 version,")
 
 
+@pytest.mark.row("X7")
 def test_a_service_that_ends_and_starts_again_is_said_and_what_was_missed_comes(
     browser: Browser, demo: Service, rest: httpx.Client
 ) -> None:
@@ -260,6 +262,7 @@ def test_what_more_there_is_of_one_listing_never_comes_into_another(page: Page, 
     assert page.count(".memories li") == 60
 
 
+@pytest.mark.row("X7")
 def test_three_thousand_memories_come_in_a_few_pages_each_once_and_in_order(page: Page) -> None:
     page.go("/tree")
     page.see(".branches li")

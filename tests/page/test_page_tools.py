@@ -56,6 +56,7 @@ def rows(demo: Service, statement: str) -> list[dict[str, Any]]:
         return connection.execute(statement.encode()).fetchall()
 
 
+@pytest.mark.row("X7")
 def test_what_was_asked_is_asked_again_by_curl_python_and_sql(page: Page, demo: Service, rest: httpx.Client) -> None:
     page.go("/ask?q=What%27s+Alice%27s+%22drink%22%3F+%5C+%E6%97%A5%F0%9F%98%80&as_of=2023-07-01T00:00:00Z")
     page.see(".results li")
@@ -95,6 +96,7 @@ def test_what_was_asked_is_asked_again_by_curl_python_and_sql(page: Page, demo: 
         page.press("Escape")
 
 
+@pytest.mark.row("X7")
 def test_a_view_is_taken_away_as_a_picture(page: Page) -> None:
     for address, ready in (("/memory?id=coffee", ".belief"), ("/map", ".cloud canvas"), ("/constellation", ".stars canvas")):
         page.go(address)
@@ -111,6 +113,7 @@ def test_a_view_is_taken_away_as_a_picture(page: Page) -> None:
     assert page.broken_rules() == []
 
 
+@pytest.mark.row("X7")
 def test_a_few_letters_lead_to_a_view_an_entity_or_a_memory(page: Page, rest: httpx.Client) -> None:
     ids = {each["name"]: each["id"] for each in ok(rest.get("/knowledge/constellation"))["entities"]}
     memory = ok(rest.get("/memory/search", params={"q": "Haskell", "limit": 1}))["results"][0]["id"]

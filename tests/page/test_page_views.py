@@ -57,6 +57,7 @@ def stand_still(page: Page) -> None:
     page.do("clock.pauseAt", page.run("Date.now()") + 60_000)
 
 
+@pytest.mark.row("X7")
 def test_everybody_can_use_a_view(browser: Browser, demo: Service) -> None:
     with browser.page(demo.url) as page:
         for view, path in VIEWS.items():
@@ -86,6 +87,7 @@ def test_home_says_how_much_there_is(page: Page, rest: httpx.Client) -> None:
     assert '"url": "' + page.address + '/mcp"' in page.see(".lines")
 
 
+@pytest.mark.row("X7")
 def test_a_newcomer_sees_what_alice_drank_and_why_and_comes_back(page: Page, rest: httpx.Client) -> None:
     page.go("/")
     page.click("text=What did Alice drink in 2023?")
@@ -106,6 +108,7 @@ def test_a_newcomer_sees_what_alice_drank_and_why_and_comes_back(page: Page, res
     page.see(".tries")
 
 
+@pytest.mark.row("X7")
 def test_why_not_names_what_dropped_a_memory_and_what_would_bring_it(page: Page, rest: httpx.Client) -> None:
     page.go("/ask?q=What+does+Alice+drink%3F&k=5")
     page.fill("input[name=expected]", "coffee")
@@ -127,6 +130,7 @@ def test_why_not_names_what_dropped_a_memory_and_what_would_bring_it(page: Page,
     assert state(page)["as_of"] == black["valid_from"]
 
 
+@pytest.mark.row("X7")
 def test_two_moments_stand_side_by_side_and_the_log_is_asked_again(page: Page, rest: httpx.Client) -> None:
     page.go("/ask?q=What+does+Alice+drink%3F")
     page.click("text=Side by side")
@@ -155,6 +159,7 @@ def test_a_filter_is_a_click_and_stands_in_the_address(page: Page) -> None:
     page.until("document.querySelectorAll('.results > li').length > 1")
 
 
+@pytest.mark.row("X7")
 def test_the_crosshair_and_one_key_move_the_whole_page_in_time(page: Page, rest: httpx.Client) -> None:
     page.go("/memory?id=coffee")
     page.see(".belief")
@@ -176,6 +181,7 @@ def test_the_crosshair_and_one_key_move_the_whole_page_in_time(page: Page, rest:
     page.until("!location.search.includes('as_of')")
 
 
+@pytest.mark.row("X7")
 def test_a_change_a_correction_and_their_undo(page: Page, rest: httpx.Client) -> None:
     made = ok(rest.post("/memories", json={"content": "Dana drinks black tea", "lineage": "dana-drink"}), 201)
     page.go(f"/memory?id={made['id']}")
@@ -229,6 +235,7 @@ def test_nobody_says_yes_to_an_erasure_that_was_not_shown(page: Page, rest: http
     assert page.do("isDisabled", at="dialog label:has-text('Yes, for good') input")
 
 
+@pytest.mark.row("X7")
 def test_the_constellation_is_that_of_rest_and_nothing_in_it_moves(page: Page, rest: httpx.Client) -> None:
     page.go("/constellation")
     page.see(".stars canvas")
@@ -257,6 +264,7 @@ def test_the_constellation_is_that_of_rest_and_nothing_in_it_moves(page: Page, r
     assert page.attribute("data-positions", at=".stars") == places
 
 
+@pytest.mark.row("X7")
 def test_time_is_played_without_asking_the_service_and_what_is_shown_is_what_it_would_say(page: Page, rest: httpx.Client) -> None:
     page.do("setViewportSize", {"width": 800, "height": 400})  # of which each moment is drawn
     page.do("clock.install")
@@ -311,6 +319,7 @@ def test_time_is_played_without_asking_the_service_and_what_is_shown_is_what_it_
     assert frames[0] != frames[1]
 
 
+@pytest.mark.row("X7")
 def test_the_constellation_survives_a_lost_context(page: Page) -> None:
     page.go("/constellation")
     page.see(".stars canvas")
@@ -336,6 +345,7 @@ def test_without_webgl_a_sentence_stands_in_place_of_a_picture_and_all_else_work
         page.see(".twin tbody tr")
 
 
+@pytest.mark.row("X7")
 def test_ways_between_two_entities_are_those_of_the_graph(page: Page, rest: httpx.Client) -> None:
     ids = {each["name"]: each["id"] for each in ok(rest.get("/knowledge/constellation"))["entities"]}
     page.go(f"/constellation?focus={ids['Alice']}")
@@ -353,6 +363,7 @@ def test_ways_between_two_entities_are_those_of_the_graph(page: Page, rest: http
     assert len(ways) == 2
 
 
+@pytest.mark.row("X7")
 def test_two_entities_that_may_be_one_are_merged_undone_and_split(page: Page, rest: httpx.Client) -> None:
     headers = {"X-Namespace": "twins"}
     ok(rest.post("/namespaces", json={"name": "twins"}), 201)
@@ -381,6 +392,7 @@ def test_two_entities_that_may_be_one_are_merged_undone_and_split(page: Page, re
     assert {(each["source"], each["target"]) for each in edges} == {("Ann", "Node.js"), ("Other Ann", "nodejs")}
 
 
+@pytest.mark.row("X7")
 def test_an_edge_is_seen_to_fade_within_ninety_days(page: Page, rest: httpx.Client) -> None:
     page.do("clock.install")
     page.go("/")
@@ -409,6 +421,7 @@ def test_an_edge_is_seen_to_fade_within_ninety_days(page: Page, rest: httpx.Clie
     assert page.texts(".about .relations .faded"), first
 
 
+@pytest.mark.row("X7")
 def test_changes_come_by_themselves_also_those_from_before_the_feed_was_open_and_are_undone(page: Page, rest: httpx.Client) -> None:
     headers = {"X-Namespace": "happening"}
     ok(rest.post("/namespaces", json={"name": "happening"}), 201)
@@ -495,6 +508,7 @@ def test_keys_reach_everything(page: Page) -> None:
     assert re.search(r"\d", page.see(".why table"))
 
 
+@pytest.mark.row("X7")
 def test_a_map_by_umap_is_asked_for_shown_as_it_comes_and_cancelled(
     browser: Browser, demo: Service, rest: httpx.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -524,6 +538,7 @@ def test_a_map_by_umap_is_asked_for_shown_as_it_comes_and_cancelled(
         assert [each for each in page.trouble() if "404" not in each] == []  # the browser itself notes that there was none
 
 
+@pytest.mark.row("X7")
 def test_the_map_has_every_memory_and_a_lasso_makes_a_list(page: Page, rest: httpx.Client) -> None:
     page.go("/map?as_of=2023-07-01T00:00:00Z")
     page.see(".cloud canvas")
@@ -566,6 +581,7 @@ def test_the_map_has_every_memory_and_a_lasso_makes_a_list(page: Page, rest: htt
     assert page.texts(".picked a") == [each["content"] for each in found][:12]
 
 
+@pytest.mark.row("X7")
 def test_a_memory_is_moved_by_keys_and_by_drag_and_a_refused_move_is_explained(
     browser: Browser, demo: Service, rest: httpx.Client
 ) -> None:
@@ -600,6 +616,7 @@ def test_a_memory_is_moved_by_keys_and_by_drag_and_a_refused_move_is_explained(
 LIFE = re.compile(r"expires in \S+")  # which is less a minute later
 
 
+@pytest.mark.row("X7")
 def test_the_desk_shows_the_context_of_now_and_what_is_held_back_and_stores_nothing(page: Page, rest: httpx.Client) -> None:
     asked = {"message": "Where does Alice live?", "session_id": "demo", "max_chars": 800}
     page.go("/desk?session=demo&q=Where+does+Alice+live%3F&chars=800")

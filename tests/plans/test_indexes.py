@@ -198,6 +198,7 @@ CALLS: list[tuple[str, LiteralString, str]] = [
 SMALL_TABLES = {"namespaces", "agents", "grants", "embedding_models", "corpus_counts", "edge_types", "edges"}
 
 
+@pytest.mark.row("M6")
 @pytest.mark.parametrize(("statement", "index"), [call[1:] for call in CALLS], ids=[call[0] for call in CALLS])
 def test_a_hot_function_scans_its_index_and_no_large_table_from_end_to_end(
     worlds: dict[str, tuple[World, UUID]], statement: LiteralString, index: str
@@ -275,6 +276,7 @@ def test_changes_of_a_namespace_newer_than_the_statistics_are_looked_up_by_what_
     assert after.get("changes_kind", 0) == before.get("changes_kind", 0)
 
 
+@pytest.mark.row("R9")
 def test_names_of_a_namespace_newer_than_the_statistics_are_not_compared_with_all_its_names(
     worlds: dict[str, tuple[World, UUID]],
 ) -> None:
@@ -288,6 +290,7 @@ def test_names_of_a_namespace_newer_than_the_statistics_are_not_compared_with_al
         assert rows_read(new) - before < 20 * 5 * len(ids)
 
 
+@pytest.mark.row("X10")
 def test_lineages_of_a_namespace_newer_than_the_statistics_are_looked_up_by_their_names(
     worlds: dict[str, tuple[World, UUID]],
 ) -> None:

@@ -94,6 +94,7 @@ def open_(pool: Pool, namespace: str, role: str = "reader") -> Any:
     return transaction(pool, key_hash=OPERATOR, namespace=namespace, role=role)
 
 
+@pytest.mark.row("R1")
 @pytest.mark.anyio
 async def test_a_recall_waits_for_the_database_three_times_and_a_settled_connection_plans_nothing(
     own_database: Database, namespace: str, tmp_path: Path
@@ -120,6 +121,7 @@ async def test_a_recall_waits_for_the_database_three_times_and_a_settled_connect
         assert await plans() == before
 
 
+@pytest.mark.row("R1")
 @pytest.mark.anyio
 async def test_a_write_of_one_statement_waits_twice(own_database: Database, namespace: str, tmp_path: Path) -> None:
     async with watched(own_database.app_url, tmp_path) as (pool, wire):
@@ -163,6 +165,7 @@ async def test_a_transaction_within_a_transaction_is_a_savepoint(own_database: D
         assert await seen() == ["stays", "stays too"]
 
 
+@pytest.mark.row("R1")
 @pytest.mark.anyio
 async def test_the_worker_goes_round_again_only_where_more_can_wait(own_database: Database, namespace: str) -> None:
     write = "select count(*)::integer from loci_api.remember(%(namespace)s, %(items)s)"
@@ -185,6 +188,7 @@ async def test_the_worker_goes_round_again_only_where_more_can_wait(own_database
             assert left() == 0
 
 
+@pytest.mark.row("R1")
 @pytest.mark.anyio
 async def test_the_queue_of_jobs_is_looked_at_behind_writes_that_asked_for_one(own_database: Database, namespace: str) -> None:
     runner = Mock()
@@ -245,6 +249,7 @@ def tracked(admin: psycopg.Connection[Any]) -> World:
     return new_world(admin)
 
 
+@pytest.mark.row("R1")
 def test_settings_and_rights_of_a_recall_are_resolved_once_a_statement(tracked: World) -> None:
     tracked.remember(*({"content": text.lower()} for text in TEXTS))
     documents: list[JsonObject] = tracked.rows("select doc_id from loci.search_text(%(ns)s, 'apple', 20)")
@@ -270,6 +275,7 @@ def test_settings_and_rights_of_a_recall_are_resolved_once_a_statement(tracked: 
     assert sum(made.values()) <= 55, made  # one for each of ten results says whom it is about
 
 
+@pytest.mark.row("R1")
 def test_a_write_calls_no_more_functions_than_it_did(tracked: World) -> None:
     texts = iter(TEXTS)
     made = counted(tracked.connection, lambda: tracked.write(next(texts)))
@@ -283,6 +289,7 @@ def test_a_write_calls_no_more_functions_than_it_did(tracked: World) -> None:
     assert sum(made.values()) <= 21, made  # three of them say whose fact it is
 
 
+@pytest.mark.row("R1")
 def test_a_write_does_not_ask_for_its_namespace_once_a_word(tracked: World) -> None:
     def look_ups(words: int) -> int:
         text = " ".join(f"word{number}" for number in range(words))

@@ -229,6 +229,7 @@ def read(node: dict[str, Any]) -> float:
     return float((node["Actual Rows"] + thrown) * node["Actual Loops"])
 
 
+@pytest.mark.row("X3")
 @pytest.mark.parametrize(
     ("view", "rest", "index", "most"), [case for case in ASKED if case[0] in VIEWS], ids=lambda value: str(value)[:40]
 )

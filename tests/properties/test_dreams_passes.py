@@ -109,6 +109,7 @@ def ask_again(stage: Stage) -> None:
             admin.execute(statement, [stage.world.id])
 
 
+@pytest.mark.row("L5")
 @pytest.mark.parametrize("name", PASSES)
 def test_no_answer_takes_what_is_protected_or_too_much_and_all_can_be_undone(stage: Stage, neighbour: Stage, name: str) -> None:
     made = PASSES[name]

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 
 import psycopg
+import pytest
 from hypothesis import event, given, note
 from hypothesis import strategies as st
 from psycopg.types.json import Jsonb
@@ -376,6 +377,7 @@ def void(_: object) -> None:
     """Nothing."""
 
 
+@pytest.mark.row("S8")
 @given(calls=CALLS, moments=MOMENTS)
 def test_what_holds_at_every_two_moments_is_the_models(
     connection: psycopg.Connection[Any], calls: list[Call], moments: list[int]

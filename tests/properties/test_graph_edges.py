@@ -384,6 +384,7 @@ ERASED_RIVAL_OF_A_CLOSED_EDGE = [
 ]
 
 
+@pytest.mark.row("M8", "G2", "G8")
 @example(calls=ERASED_RIVAL_OF_A_CLOSED_EDGE, mode="full", moments=[0, 1])
 @given(calls=CALLS, mode=st.sampled_from(MODES), moments=MOMENTS)
 def test_every_edge_at_every_two_moments_is_the_models(

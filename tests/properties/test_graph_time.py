@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import psycopg
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -53,6 +54,7 @@ BATCHES = st.lists(st.lists(writes(), min_size=1, max_size=4), min_size=1, max_s
 MOMENTS = [n / 2 for n in range(2 * LAST + 6)]
 
 
+@pytest.mark.row("M3")
 @given(batches=BATCHES, data=st.data())
 def test_the_visible_version_is_that_of_the_model_at_any_moment_and_as_known_at_any_moment(
     connection: psycopg.Connection[Any], batches: list[list[Write]], data: Any
@@ -80,6 +82,7 @@ def test_the_visible_version_is_that_of_the_model_at_any_moment_and_as_known_at_
         assert all(len(world.visible(as_of=day(moment), known_at=known_at, lineage="a")) <= 1 for moment in MOMENTS)
 
 
+@pytest.mark.row("M3")
 @given(batches=BATCHES)
 def test_history_replays_to_what_is_visible(connection: psycopg.Connection[Any], batches: list[list[Write]]) -> None:
     with connection.transaction(force_rollback=True):

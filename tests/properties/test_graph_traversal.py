@@ -142,6 +142,7 @@ def search(graph: list[Edge], walk: Walk) -> tuple[list[tuple[int, Edge, float, 
     return found, cut
 
 
+@pytest.mark.row("G7")
 @given(graph=GRAPHS, walk=walks())
 def test_a_walk_finds_what_a_plain_search_finds_in_its_order(
     connection: psycopg.Connection[Any], graph: list[Edge], walk: Walk

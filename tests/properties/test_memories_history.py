@@ -8,6 +8,7 @@ from typing import Any, LiteralString
 from uuid import UUID
 
 import psycopg
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
@@ -320,6 +321,7 @@ class History(RuleBasedStateMachine):
         return answers
 
 
+@pytest.mark.row("M3")
 def test_every_answer_at_every_two_moments_is_that_of_a_plain_model(admin: psycopg.Connection[Any]) -> None:
     admin.execute("set session authorization loci_app")
     machine = type("HistoryHere", (History,), {"connection": admin})

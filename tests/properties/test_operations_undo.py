@@ -5,6 +5,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import psycopg
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from psycopg.types.json import Jsonb
@@ -107,6 +108,7 @@ def attempt(world: World, call: Call) -> UUID | None:
     return noted
 
 
+@pytest.mark.row("X5")
 @given(st.lists(calls, min_size=2, max_size=12), st.integers(1, 6))
 def test_undoing_the_last_operations_newest_first_and_undoing_that(
     connection: psycopg.Connection[Row], made: list[Call], last: int

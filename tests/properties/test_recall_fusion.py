@@ -22,6 +22,7 @@ SCORES = st.dictionaries(IDS, st.floats(0.001, 100), max_size=10)
 K = st.floats(0, 100)
 
 
+@pytest.mark.row("R1")
 @given(arms=ARMS, k=K, data=st.data())
 def test_the_order_of_arms_is_irrelevant(arms: list[tuple[list[int], float]], k: float, data: Any) -> None:
     shuffled = data.draw(st.permutations(arms))
@@ -75,6 +76,7 @@ def test_relative_scores_do_not_depend_on_the_scale_of_an_arm(arms: list[dict[in
     assert relative_score(scaled) == pytest.approx(relative_score(arms))
 
 
+@pytest.mark.row("R2")
 @given(arms=st.lists(SCORES, max_size=5))
 def test_a_relative_score_is_the_mean_of_the_normalised_scores_over_the_arms_that_found_anything(
     arms: list[dict[int, float]],
@@ -115,6 +117,7 @@ def test_relative_scores_by_hand() -> None:
 COSINES = st.dictionaries(IDS, st.floats(-1, 1), max_size=10)
 
 
+@pytest.mark.row("R2")
 @given(lexical=SCORES, vector=COSINES, graph=SCORES)
 def test_a_cosine_below_the_floor_changes_no_relative_score(
     lexical: dict[int, float], vector: dict[int, float], graph: dict[int, float]
@@ -197,6 +200,7 @@ def test_what_an_arm_found_in_many_namespaces_is_one_ranking_whatever_their_orde
 # Neighbours
 
 
+@pytest.mark.row("R8")
 @given(
     scores=SCORES,
     neighbours=st.dictionaries(IDS, st.lists(st.tuples(IDS, st.floats(0, 1)), max_size=4)),

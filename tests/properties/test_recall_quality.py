@@ -70,6 +70,7 @@ def test_a_difference_is_that_of_the_same_questions() -> None:
     assert difference(questions, after, list(reversed(before)), "R@5").value == 25
 
 
+@pytest.mark.row("R10")
 def test_a_fold_is_judged_by_what_is_best_without_it() -> None:
     """Way `lucky` is right in one fold alone, but best in sample: it must not be what judges that fold."""
     questions = paragraphs("wiki", 60)

@@ -7,6 +7,7 @@ from functools import partial
 from uuid import UUID
 
 import psycopg
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from psycopg import errors
@@ -35,6 +36,7 @@ def noted(world: World, work: Callable[[], object], *refusals: type[psycopg.Erro
     return []
 
 
+@pytest.mark.row("R1")
 @given(steps=STEPS, question=st.integers(0, 2**16), limit=st.sampled_from([1, 5, 30, 400]), size=st.integers(5, 60))
 def test_ranges_and_blocks_together_are_exhaustive_bm25(
     admin: psycopg.Connection[Row], steps: list[tuple[str, int]], question: int, limit: int, size: int

@@ -23,6 +23,7 @@ def test_it_is_a_probability(evidence: Evidence) -> None:
     assert 0 <= evidence.answers <= 1
 
 
+@pytest.mark.row("R11")
 @pytest.mark.parametrize("name", ["coverage", "nearness", "said"])
 @given(EVIDENCE, SHARES, SHARES)
 def test_more_that_speaks_for_an_answer_never_makes_it_less_likely(name: str, evidence: Evidence, one: float, other: float) -> None:
@@ -37,6 +38,7 @@ def test_words_that_nothing_has_and_more_to_search_never_make_it_likelier(name: 
     assert replace(evidence, **changed).answers <= evidence.answers
 
 
+@pytest.mark.row("R11")
 @given(
     EVIDENCE,
     st.dictionaries(st.integers(0, 50), st.floats(-5, 5, allow_subnormal=False), min_size=1, max_size=20),

@@ -101,6 +101,7 @@ def test_what_has_no_pieces_is_like_nothing() -> None:
     assert interactions(pieces(1), []) == []
 
 
+@pytest.mark.row("R13")
 @given(
     st.recursive(
         st.none() | st.booleans() | st.floats() | st.integers() | st.text(),

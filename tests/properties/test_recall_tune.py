@@ -50,6 +50,7 @@ def test_a_few_questions_are_too_few_whatever_they_say() -> None:
     assert (said["verdict"], said["settings"]) == ("too few", None)
 
 
+@pytest.mark.row("R14")
 def test_luck_is_seldom_proposed() -> None:
     draw = np.random.default_rng(7)
     questions = [f"question {n}" for n in range(60)]
@@ -70,6 +71,7 @@ def test_what_is_no_luck_is_told_from_it_however_many_settings_are_tried() -> No
     assert luck(values[:, :1]) == 1  # nothing else was tried
 
 
+@pytest.mark.row("R14")
 def test_a_gain_that_luck_brings_as_often_is_not_proposed() -> None:
     some = [case(f"question {n}", right=2 if n < 25 else 1) for n in range(40)]
     said = report(some, PRESENT, k=1, fusion="linear")
@@ -93,6 +95,7 @@ def test_a_question_that_is_asked_twice_is_in_one_fold(questions: list[str]) -> 
     assert all(a == b for a, b, equal in zip(of[: len(questions)], of[len(questions) :], same, strict=True) if equal)
 
 
+@pytest.mark.row("R14")
 def test_how_many_questions_were_asked_is_told_on_the_way() -> None:
     rows, told = [{"question": f"question {n}"} for n in range(45)], []
 

@@ -46,6 +46,7 @@ def sections(draw: Any) -> list[Section]:
     ]
 
 
+@pytest.mark.row("W4")
 @given(sections=sections(), budget=BUDGET)
 def test_a_text_is_never_longer_than_its_budget_and_holds_every_kept_item_whole(
     sections: list[Section], budget: int | None

@@ -43,6 +43,7 @@ def read(connection: psycopg.Connection[dict]) -> Read:
     return reader(connection)
 
 
+@pytest.mark.row("L5")
 @given(TEXTS)
 def test_a_text_lacks_nothing_of_itself_and_invents_nothing(read: Read, text: str) -> None:
     assert missing(read, [text], text) == []
@@ -76,6 +77,7 @@ def test_all_sources_in_a_row_lack_nothing(read: Read, sources: list[str]) -> No
     assert missing(read, sources, "\n".join(sources)) == []
 
 
+@pytest.mark.row("L5")
 @pytest.mark.parametrize(
     ("sources", "text", "lost"),
     [

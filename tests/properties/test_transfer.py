@@ -4,6 +4,7 @@ import json
 from typing import Any, LiteralString, cast
 
 import psycopg
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from psycopg import sql
@@ -91,6 +92,7 @@ def content(world: World) -> dict[str, list[Row]]:
     return found
 
 
+@pytest.mark.row("X6")
 @given(STEPS)
 def test_restoring_an_export_is_the_identity(world: World, steps: list[tuple[str, int, int, str]]) -> None:
     fresh = new_world(world.connection)

@@ -35,6 +35,7 @@ def test_revisions_that_were_released_are_as_they_were() -> None:
     assert bool(frozen()) == bool(RELEASED)
 
 
+@pytest.mark.row("X13")
 def test_a_file_that_is_changed_or_added_after_a_release_is_found() -> None:
     now = fingerprints()
     first, revision = f"{FIRST}0002_memories.sql", "migrations/versions/0001_foundation.py"

@@ -53,6 +53,7 @@ def filled(api: Api) -> None:
     ok(api.post("/context", {"session_id": "s", "message": "Where does Alice live?"}))
 
 
+@pytest.mark.row("X13")
 def test_a_dump_is_restored_beside_the_database_and_on_another_server_and_both_keep_their_promises(servers: Servers) -> None:
     with serve(servers.database) as service, new_api(service) as api:
         filled(api)
@@ -74,6 +75,7 @@ def test_a_dump_is_restored_beside_the_database_and_on_another_server_and_both_k
             problem(found.get("/changes", after=cursor), 410, "gone")
 
 
+@pytest.mark.row("X13")
 def test_the_log_leads_back_to_a_moment_between_two_writes(servers: Servers) -> None:
     node = servers.primary
     here = place(servers, node)

@@ -38,6 +38,7 @@ def of_service(variable: str) -> object:
     return value
 
 
+@pytest.mark.row("X13")
 @pytest.mark.parametrize(("what", "most", "where"), ROWS, ids=[row[2] for row in ROWS])
 def test_a_limit_of_the_page_is_the_one_that_holds(
     what: str, most: str, where: str, admin: psycopg.Connection[dict[str, Any]]

@@ -87,6 +87,7 @@ def refused(url: str) -> str:
     return str(caught.value)
 
 
+@pytest.mark.row("X13")
 def test_the_database_is_reached_by_a_certificate_that_is_verified_and_by_no_other(place: Place) -> None:
     plain = place.environment["DATABASE_URL"]
     name = conninfo_to_dict(plain)["dbname"]

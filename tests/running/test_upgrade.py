@@ -26,6 +26,7 @@ def test_the_commands_of_the_page_run_while_the_service_serves(cloned: Database)
         assert api.found("Alice") == ["Alice moved to Oslo"]
 
 
+@pytest.mark.row("X13")
 def test_a_service_whose_schema_is_gone_is_not_ready_until_it_is_back(cloned: Database) -> None:
     with serve(cloned) as service, service.client() as client, cloned.admin() as owner:
         owner.execute("update public.loci_version set version_num = 'later'")

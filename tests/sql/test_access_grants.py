@@ -79,6 +79,7 @@ def statements(world: World) -> list[list[Any]]:
     ]
 
 
+@pytest.mark.row("X2")
 @pytest.mark.parametrize("role", ROLES)
 def test_a_grant_is_in_force_at_the_next_statement_and_so_is_its_end(shared: Shared, role: str) -> None:
     with shared.guest.connection.transaction():  # one and the same transaction sees both
@@ -122,6 +123,7 @@ def test_a_writer_who_was_made_a_reader_writes_no_more(shared: Shared) -> None:
     assert len(shared.guest.visible()) == 2
 
 
+@pytest.mark.row("X2")
 @pytest.mark.parametrize("role", ["reader", "writer"])
 @pytest.mark.parametrize(
     "statement",

@@ -94,6 +94,7 @@ def refused(world: World, kind: type[psycopg.Error], work: Any) -> str:
 # Until it is accepted
 
 
+@pytest.mark.row("X8")
 def test_an_invitation_gives_nothing_to_the_agent(meeting: Meeting) -> None:
     meeting.invite("admin")
     assert meeting.invited() == [(meeting.host.name, "admin")]
@@ -107,6 +108,7 @@ def test_an_invitation_gives_nothing_to_the_agent(meeting: Meeting) -> None:
         refused(there, errors.InsufficientPrivilege, attempt)
 
 
+@pytest.mark.row("X8")
 def test_an_invitation_says_nothing_of_the_agent_not_even_whether_there_is_one(meeting: Meeting) -> None:
     nobody = uuid4()
     told = [{**meeting.invite(agent=agent), "agent_id": None, "created_at": None} for agent in (meeting.agent, nobody)]
@@ -278,6 +280,7 @@ def test_an_analyst_belongs_to_the_operator(meeting: Meeting) -> None:
 # Undo
 
 
+@pytest.mark.row("X8")
 def test_undoing_brings_no_guest_back_that_left_or_declined(meeting: Meeting) -> None:
     meeting.invite()
     meeting.accept()
@@ -335,6 +338,7 @@ def test_an_older_change_of_a_grant_is_not_undone_while_the_agent_leaves(meeting
 # At once
 
 
+@pytest.mark.row("X8")
 @pytest.mark.parametrize("second", ["accept", "decline"])
 def test_of_a_withdrawal_and_an_answer_the_first_counts(meeting: Meeting, second: str) -> None:
     meeting.invite()

@@ -191,6 +191,7 @@ def rows_of(connection: psycopg.Connection[Any], relation: str) -> list[Any]:
         return []
 
 
+@pytest.mark.row("X1")
 @pytest.mark.parametrize("visitor", VISITORS)
 def test_a_stranger_reads_no_row_of_any_table(visits: dict[str, psycopg.Connection[Any]], visitor: str) -> None:
     held = [name for name in [*RELATIONS, *PARTITIONS] if name not in OPEN_TABLES]
@@ -239,6 +240,7 @@ def shown(connection: psycopg.Connection[Any], secret: Secret, function: str) ->
     return told
 
 
+@pytest.mark.row("X1")
 @pytest.mark.parametrize("visitor", VISITORS)
 def test_a_stranger_gets_nothing_from_any_function(
     visits: dict[str, psycopg.Connection[Any]], secret: Secret, visitor: str
@@ -331,6 +333,7 @@ def test_the_service_cannot_rise_above_its_role(secret: Secret, statement: Any) 
         secret.world.connection.execute(statement)
 
 
+@pytest.mark.row("X1")
 def test_row_level_security_is_enabled_and_forced_on_every_table(connection: psycopg.Connection[Any]) -> None:
     rows = connection.execute(
         """select relname from pg_class where relnamespace in ('loci'::regnamespace, 'loci_data'::regnamespace) and relkind in ('r', 'p')
@@ -339,6 +342,7 @@ def test_row_level_security_is_enabled_and_forced_on_every_table(connection: psy
     assert rows == []
 
 
+@pytest.mark.row("X1")
 @pytest.mark.parametrize("role", ["loci_app", "loci_analyst", "loci_owner"])
 def test_no_role_of_loci_bypasses_row_level_security(connection: psycopg.Connection[Any], role: str) -> None:
     row = connection.execute(
@@ -347,6 +351,7 @@ def test_no_role_of_loci_bypasses_row_level_security(connection: psycopg.Connect
     assert row == {"rolsuper": False, "rolbypassrls": False, "rolcreaterole": False, "rolcreatedb": False}
 
 
+@pytest.mark.row("R1")
 @pytest.mark.parametrize("role", ["loci_app", "loci_analyst"])
 @pytest.mark.parametrize(
     ("setting", "value"),
@@ -460,6 +465,7 @@ def test_an_admin_of_a_namespace_is_not_the_operator(owned: World, statement: An
         owned.rows(statement)
 
 
+@pytest.mark.row("X2")
 def test_a_grant_opens_one_namespace_and_no_other(owned: World) -> None:
     other = new_world(owned.connection)
     owned.write("mine")
@@ -482,6 +488,7 @@ def analyst(server: Server) -> Iterator[str]:
     server.execute("drop role {}", name)
 
 
+@pytest.mark.row("X2")
 def test_an_analyst_sees_in_sql_what_was_granted_and_no_more(analyst: str, owned: World) -> None:
     other = new_world(owned.connection)
     owned.write("mine")

@@ -218,6 +218,7 @@ def answers(world: World, key: Made) -> list[str]:
     return [text.replace(str(key["id"]), "KEY").replace(str(key["agent_id"]), "AGENT") for text in said]
 
 
+@pytest.mark.row("X8")
 @pytest.mark.parametrize("whose", ["a guest's", "the operator's"])
 def test_only_the_home_of_an_agent_touches_its_keys_and_to_others_there_are_none(world: World, whose: str) -> None:
     other = new_world(world.connection)
@@ -299,6 +300,7 @@ def test_a_default_namespace_that_is_stated_stays_also_in_the_key_that_follows(w
     refused(home, errors.NoDataFound, lambda: make(home, default_namespace="default"))
 
 
+@pytest.mark.row("X8")
 @pytest.mark.parametrize("end", ["revoked", "expired", "deleted"])
 def test_a_key_whose_default_namespace_is_no_longer_granted_never_means_another(owned: World, end: str) -> None:
     world = owned

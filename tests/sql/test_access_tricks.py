@@ -88,6 +88,7 @@ def settled(neighbour: Neighbour) -> Iterator[dict[str, Connection]]:
 # Objects of one's own
 
 
+@pytest.mark.row("X1")
 @pytest.mark.parametrize("type", ["uuid", "text", "jsonb", "timestamptz"])
 def test_types_of_ones_own_do_not_stand_in_for_those_of_functions(neighbour: Neighbour, analyst: Connection, type: str) -> None:
     kind = sql.Identifier(type)
@@ -471,6 +472,7 @@ def given_away(connection: Connection, neighbour: Neighbour, function: str) -> l
     return [answer for answer in answers if MARKER in answer.lower()]
 
 
+@pytest.mark.row("X1")
 @pytest.mark.parametrize("who", ROLES)
 def test_ids_of_others_get_nothing_in_ones_own_namespace(settled: dict[str, Connection], neighbour: Neighbour, who: str) -> None:
     asked = [name for name in FUNCTIONS if name != "loci_api.begin_request"]

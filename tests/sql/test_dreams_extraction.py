@@ -76,6 +76,7 @@ def test_a_known_entity_is_used_by_its_id_whatever_it_is_called(world: World) ->
     assert names(world) == ["Alice Liddell", "RockBot"]
 
 
+@pytest.mark.row("G3")
 def test_a_known_name_or_alias_makes_no_second_entity(world: World) -> None:
     entities(world, {"name": "Azure DevOps", "aliases": ["ADO Server"], "type": "tool", "description": "by hand"})
     extract(world, entity(0, "ADO server", type="project", description="by a model"))
@@ -84,6 +85,7 @@ def test_a_known_name_or_alias_makes_no_second_entity(world: World) -> None:
     assert names(world) == ["Azure DevOps"]
 
 
+@pytest.mark.row("G3")
 @pytest.mark.parametrize(("before", "after"), [("extracted", "tool"), ("unknown", "tool"), ("project", "project")])
 def test_a_vaguer_type_gives_way_and_a_stated_one_does_not(world: World, before: str, after: str) -> None:
     entities(world, {"name": "Kestrel", "type": before})

@@ -71,6 +71,7 @@ def test_undoing_a_cleanup_brings_entities_and_edges_back(graph: World) -> None:
 # Guards of entities
 
 
+@pytest.mark.row("L5")
 def test_people_stay(graph: World) -> None:
     assert clean(graph, plan(graph, "Alice")) == [("entity", "person")]
 
@@ -81,6 +82,7 @@ def test_what_is_pinned_stays(graph: World) -> None:
     assert clean(graph, plan(graph, "Lonely")) == [("entity", "pinned")]
 
 
+@pytest.mark.row("L5")
 def test_what_was_ever_referenced_stays(graph: World) -> None:
     (lonely,) = entities(graph, {"name": "Lonely", "type": "tool"})
     graph.value("select loci_api.touch_entities(%(ns)s, %(ids)s)", ids=[lonely])
@@ -137,6 +139,7 @@ def test_an_entity_that_was_merged_since_it_was_shown_is_left_alone(graph: World
 # Guards of edges
 
 
+@pytest.mark.row("L5")
 @pytest.mark.parametrize(("confidence", "guard"), [(0.7, "confident"), (0.69, None)])
 def test_an_edge_of_protected_confidence_stays_however_long_ago_it_was_observed(
     graph: World, confidence: float, guard: str | None

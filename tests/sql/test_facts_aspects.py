@@ -37,6 +37,7 @@ def alice(world: World) -> None:
     world.rows('select * from loci_api.upsert_entities(%(ns)s, \'[{"name": "Alice"}]\')')
 
 
+@pytest.mark.row("S1")
 def test_an_aspect_is_one_by_its_canonical_name(world: World) -> None:
     first = add_aspect(world, "Food  Habits", weight=0.9)
     again = add_aspect(world, " food habits ", single_valued=True)
@@ -44,6 +45,7 @@ def test_an_aspect_is_one_by_its_canonical_name(world: World) -> None:
     assert (again["name"], again["weight"], again["single_valued"]) == ("Food  Habits", 0.9, True)
 
 
+@pytest.mark.row("S1")
 def test_a_new_aspect_has_the_defaults(world: World) -> None:
     assert (add_aspect(world)["weight"], add(world, "x")["confidence"], add(world, "y")["importance"]) == (0.5, 0.0, 0.5)
 
@@ -59,6 +61,7 @@ def test_aspects_are_listed_heaviest_first_with_what_holds_most_important_first(
     assert held(world, kind="constraints") == ["no peanuts"]
 
 
+@pytest.mark.row("S1")
 def test_new_content_supersedes_the_old_which_stays_at_both_times(world: World) -> None:
     old = add(world, "vegetarian", valid_from=day(0), importance=0.8)
     known_at = world.now()
@@ -72,6 +75,7 @@ def test_new_content_supersedes_the_old_which_stays_at_both_times(world: World) 
     assert row["superseded_at"] is not None
 
 
+@pytest.mark.row("S8")
 def test_a_deleted_attribute_was_never_true_but_was_believed(world: World) -> None:
     old = add(world, "vegetarian", valid_from=day(0))
     known_at = world.now()
@@ -120,6 +124,7 @@ def test_the_views_show_what_holds_now(world: World) -> None:
     assert (constraint["id"], constraint["entity"], constraint["aspect"]) == (rule["id"], "Alice", "Diet")
 
 
+@pytest.mark.row("S1")
 def test_an_attribute_rests_on_a_memory(world: World) -> None:
     memory = world.write("Alice eats no meat")["id"]
     assert add(world, "vegetarian", memory_id=memory)["memory_id"] == memory

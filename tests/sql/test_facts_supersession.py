@@ -81,6 +81,7 @@ def signal(world: World, older: str, newer: str, single_valued: bool | None = No
 # What contradicts
 
 
+@pytest.mark.row("S7")
 @pytest.mark.parametrize("split", ["tune", "held_out"])
 def test_on_the_labelled_pairs_what_fires_is_a_contradiction_in_95_of_100(world: World, split: str) -> None:
     rows = world.rows(
@@ -94,6 +95,7 @@ def test_on_the_labelled_pairs_what_fires_is_a_contradiction_in_95_of_100(world:
     assert sum(fired) / there >= 0.75
 
 
+@pytest.mark.row("S7")
 @pytest.mark.parametrize(
     ("older", "newer", "fires", "confidence"),
     [
@@ -140,12 +142,14 @@ def test_a_negated_opposite_says_the_same(world: World, one: str, other: str) ->
     assert signal(world, f"The nightly invoice {one}", f"The nightly invoice {other}") is None
 
 
+@pytest.mark.row("S7")
 @pytest.mark.parametrize(("shared", "fires"), [(2, "value_conflict"), (5, None)])
 def test_statements_with_too_few_words_in_common_are_not_compared(world: World, shared: int, fires: str | None) -> None:
     rows = world.rows("select signal from loci.contradiction('lives in Paris', 'lives in Berlin', null, %(n)s)", n=shared)
     assert [row["signal"] for row in rows] == ([fires] if fires else [])
 
 
+@pytest.mark.row("S7")
 @pytest.mark.parametrize(("declared", "fires"), [(True, "value_conflict"), (None, None), (False, None)])
 def test_facts_that_add_up_conflict_only_where_they_are_declared_single_valued(
     world: World, declared: bool | None, fires: str | None
@@ -178,6 +182,7 @@ def test_any_two_texts_can_be_compared(world: World, older: str, newer: str) -> 
 # What a write does
 
 
+@pytest.mark.row("S7")
 def test_a_newer_fact_supersedes_what_it_contradicts(world: World) -> None:
     old = add(world, "Alice lives in Paris", valid_from=day(0))
     known_at = world.now()
@@ -231,6 +236,7 @@ def test_which_of_several_facts_is_over_now_is_only_proposed(world: World) -> No
     assert (new["superseded"], len(new["proposed"])) == ([], 3)
 
 
+@pytest.mark.row("S7")
 @pytest.mark.parametrize("kinds", [("constraint", "attribute"), ("attribute", "constraint"), ("constraint", "constraint")])
 def test_a_constraint_neither_supersedes_nor_is_superseded(world: World, kinds: tuple[str, str]) -> None:
     add(world, "Guests eat in the lab", kind=kinds[0])
@@ -252,6 +258,7 @@ def test_new_content_supersedes_what_it_replaces_by_hand_and_what_else_it_contra
     assert {row["older_id"]: row["signal"] for row in decisions(world)} == {other["id"]: "antonym", old["id"]: "replaced"}
 
 
+@pytest.mark.row("S7")
 @pytest.mark.parametrize(
     ("mode", "status", "proposed"), [("apply", "superseded", 0), ("propose", "active", 1), ("off", "active", 0)]
 )
@@ -278,6 +285,7 @@ def test_what_is_declared_single_valued_has_one_value(world: World) -> None:
     assert held(world) == ["The team uses Discord"]
 
 
+@pytest.mark.row("S7")
 def test_a_decision_says_why(world: World) -> None:
     old, new = add(world, "The timeout is 30 s"), add(world, "The timeout is 1 minute")
     (made,) = decisions(world)
@@ -291,6 +299,7 @@ def test_a_decision_says_why(world: World) -> None:
 # Decisions
 
 
+@pytest.mark.row("S7")
 @pytest.mark.parametrize("valid_to", [None, day(90_000)])
 def test_undoing_what_was_applied_gives_back_what_was(world: World, valid_to: datetime | None) -> None:
     old = add(world, "Alice lives in Paris", valid_from=day(0), **({"valid_to": valid_to} if valid_to else {}))
@@ -525,6 +534,7 @@ def test_whatever_contradicts_a_fact_is_found_among_its_siblings_in_either_order
 # What rests on a memory
 
 
+@pytest.mark.row("M9")
 def test_a_fact_goes_with_the_memory_that_it_rests_on_and_comes_back_with_it(world: World) -> None:
     memory = world.write("Alice eats no meat")["id"]
     fact = add(world, "vegetarian", memory_id=memory)
@@ -593,6 +603,7 @@ def test_what_an_erased_fact_had_superseded_holds_again(world: World) -> None:
     assert held(world) == ["Alice lives in Paris"]
 
 
+@pytest.mark.row("M2")
 def test_a_version_of_the_future_ends_nothing_before_it_begins(world: World) -> None:
     then = world.now() + timedelta(days=30)
     memory = world.write("Alice lives in Paris", lineage="home")["id"]

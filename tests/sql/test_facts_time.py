@@ -76,6 +76,7 @@ def emptied(world: World, memory: UUID) -> None:
     world.change(memory, valid_to=day(0))
 
 
+@pytest.mark.row("S8")
 @pytest.mark.parametrize("gone", [forgotten, corrected, emptied])
 def test_what_a_memory_showed_is_out_of_sight_at_every_moment(world: World, gone: Callable[[World, UUID], None]) -> None:
     entity(world)
@@ -164,6 +165,7 @@ def erased(world: World, winner: Row, memory: UUID, made: UUID) -> None:
     world.erase(memory)
 
 
+@pytest.mark.row("S8")
 @pytest.mark.parametrize("work", [deleted, unwritten, withdrawn, put_right, erased])
 @pytest.mark.parametrize("backwards", [False, True])
 def test_what_a_winner_ended_comes_back_when_it_goes(world: World, work: Callable[..., None], backwards: bool) -> None:
@@ -383,6 +385,7 @@ WRONG = [
 ]
 
 
+@pytest.mark.row("S8")
 @pytest.mark.parametrize("wrong", WRONG)
 def test_verify_tells_facts_that_are_not_what_was_said_of_them(owned: World, wrong: str) -> None:
     entity(owned)

@@ -92,6 +92,7 @@ def facts(found: Row) -> list[str]:
 # Focal entities
 
 
+@pytest.mark.row("S3")
 def test_a_checkpoint_comes_before_everything_else_in_its_order_and_without_what_is_unknown(world: World) -> None:
     a, b = entity(world, "Apple"), entity(world, "Berry")
     entity(world, "rockbot", type="project")
@@ -104,6 +105,7 @@ def test_a_checkpoint_of_unknown_entities_leaves_it_to_the_path(world: World) ->
     assert [(row["name"], row["source"]) for row in focal(world, "x", "/home/rockbot", [uuid4()])] == [("rockbot", "project")]
 
 
+@pytest.mark.row("S3")
 @pytest.mark.parametrize(
     "path", ["/home/al/rock-bot", "/home/al/Rock_Bot/src", "rock bot", "C:\\work\\rock.bot\\src\\", "/a/rock-bot/b/c/", "rock-bot"]
 )
@@ -126,6 +128,7 @@ def test_projects_whose_name_is_a_segment_come_before_those_that_contain_one_the
     assert names(focal(world, path="/home/rockbot")) == ["rockbot", "old rockbot", "rockbot tools"]
 
 
+@pytest.mark.row("S3")
 def test_a_path_makes_at_most_five_projects_focal(world: World) -> None:
     for n in range(7):
         entity(world, f"rockbot {n}", type="project")
@@ -159,6 +162,7 @@ def test_a_query_that_names_nothing_whole_finds_names_that_begin_with_one_of_its
     assert names(focal(world, "Where did the alice go?")) == ["Alice"]
 
 
+@pytest.mark.row("S3")
 def test_a_query_makes_at_most_twenty_entities_focal(world: World) -> None:
     for n in range(25):
         entity(world, f"thing{n}")
@@ -168,6 +172,7 @@ def test_a_query_makes_at_most_twenty_entities_focal(world: World) -> None:
     assert len(focal(world, text)) == 3
 
 
+@pytest.mark.row("S3")
 def test_where_nothing_else_is_known_the_session_key_is_a_label(world: World) -> None:
     (row,) = focal(world, "nothing known", "/nowhere", key="s-1")
     assert (row["id"], row["name"], row["source"], row["pinned"]) == (None, "s-1", "session_key", False)
@@ -176,6 +181,7 @@ def test_where_nothing_else_is_known_the_session_key_is_a_label(world: World) ->
     assert (found["source"], found["entity_count"], found["constraints"]) == ("session_key", 0, [])
 
 
+@pytest.mark.row("S2")
 def test_pinned_entities_are_always_focal_and_marked(world: World) -> None:
     pin(world, entity(world, "First"))
     pin(world, entity(world, "Second"))
@@ -189,6 +195,7 @@ def test_pinned_entities_are_always_focal_and_marked(world: World) -> None:
     assert walk(world, None)["source"] is None
 
 
+@pytest.mark.row("S2")
 def test_pinned_entities_are_listed_first_the_last_pinned_before_the_others(world: World) -> None:
     mentioned(world, "Often", 3)
     first, second = entity(world, "First"), entity(world, "Second")
@@ -213,6 +220,7 @@ def test_a_merged_entity_is_focal_as_what_it_was_merged_into(world: World) -> No
 # What a walk collects
 
 
+@pytest.mark.row("S4")
 def test_a_walk_has_all_constraints_of_its_entities_most_important_first_whatever_the_weight_of_their_aspect(world: World) -> None:
     entity(world, "Alice")
     for n in range(15):
@@ -249,6 +257,7 @@ def test_constraints_of_many_entities_are_one_list_by_importance_and_none_is_los
     assert importances == sorted(importances, reverse=True)
 
 
+@pytest.mark.row("S4")
 def test_a_walk_takes_the_heaviest_aspects_and_their_most_important_attributes(world: World) -> None:
     entity(world, "Alice")
     settings(world, walk_aspects=2, walk_attributes=3)
@@ -260,6 +269,7 @@ def test_a_walk_takes_the_heaviest_aspects_and_their_most_important_attributes(w
     assert facts(found) == ["3.4", "3.3", "3.2", "2.4", "2.3", "2.2"]
 
 
+@pytest.mark.row("G13", "S4")
 def test_the_bounds_of_a_walk_are_those_of_the_seed_by_default(world: World) -> None:
     entity(world, "Alice")
     for n in range(12):
@@ -304,6 +314,7 @@ def test_what_rested_on_an_erased_memory_does_not_surface(world: World) -> None:
 # One hop
 
 
+@pytest.mark.row("S4")
 def test_a_walk_goes_one_hop_out_over_strong_living_edges_and_collects_the_same_there(world: World) -> None:
     edge(world, "Alice", "RockBot", 0.9)
     edge(world, "RockBot", "RabbitMQ", 0.9)
@@ -333,6 +344,7 @@ def test_the_strongest_edges_of_all_focal_entities_together_are_followed(world: 
     assert sorted(rules(walk(world, "Apple Berry"))) == ["a0", "a1", "b0"]
 
 
+@pytest.mark.row("S4")
 def test_each_entity_is_visited_once_in_a_circle_and_by_two_edges(world: World) -> None:
     edge(world, "Alice", "Bob", type="knows")
     edge(world, "Alice", "Bob", type="likes")
@@ -425,6 +437,7 @@ def world(owned: World) -> World:
     return owned
 
 
+@pytest.mark.row("S4")
 def test_past_its_deadline_a_walk_gives_what_it_has_most_important_first_and_says_so(world: World) -> None:
     entity(world, "Alice")
     fill(world, aspect(world, "Alice"), "constraint", MANY)
@@ -512,6 +525,7 @@ def constellation(world: World, **more: Any) -> Row:
     return world.row("select * from loci.constellation(%(ns)s, %(limit)s, %(as_of)s, %(known_at)s)", **given)
 
 
+@pytest.mark.row("X7")
 def test_the_constellation_holds_what_is_mentioned_pinned_or_has_an_aspect_pinned_first_then_by_mentions(world: World) -> None:
     entity(world, "Unseen")
     mentioned(world, "Often", 3)
@@ -552,6 +566,7 @@ def test_the_constellation_shows_aspects_with_what_holds_and_living_edges_betwee
     ]
 
 
+@pytest.mark.row("X7")
 def test_the_constellation_of_a_moment_has_what_held_and_was_known_then(world: World) -> None:
     mentioned(world, "Alice", 1)
     before = world.now()
@@ -563,6 +578,7 @@ def test_the_constellation_of_a_moment_has_what_held_and_was_known_then(world: W
     assert constellation(world, as_of=day(0))["entities"] == []
 
 
+@pytest.mark.row("X7")
 def test_a_graph_that_is_made_of_edges_is_a_constellation(world: World) -> None:
     edge(world, "Pia", "Bob")
     before = world.now()

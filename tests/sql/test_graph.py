@@ -26,6 +26,7 @@ def walk(world: World, start: str, as_of: datetime | None = None, hops: int = 2,
     )
 
 
+@pytest.mark.row("G8")
 @given(confidence=st.floats(0, 1), rate=st.floats(0, 2), days=st.floats(-100, 1000))
 def test_confidence_decays_by_the_exponential_of_the_days_since_it_was_observed(
     world: World, confidence: float, rate: float, days: float
@@ -41,6 +42,7 @@ def test_confidence_decays_by_the_exponential_of_the_days_since_it_was_observed(
     assert found == pytest.approx(confidence * math.exp(-min(rate * elapsed, 500)), abs=1e-12)
 
 
+@pytest.mark.row("G8")
 @given(confidence=st.floats(0.11, 1), rate=st.floats(0.001, 2))
 def test_an_edge_fades_at_the_moment_when_its_confidence_reaches_the_threshold(
     world: World, confidence: float, rate: float
@@ -54,6 +56,7 @@ def test_an_edge_fades_at_the_moment_when_its_confidence_reaches_the_threshold(
     assert found == pytest.approx(0.1, rel=1e-6)
 
 
+@pytest.mark.row("G7")
 @pytest.mark.parametrize(("moment", "seen"), [(0, []), (1, ["b"]), (100, ["b"]), (231, ["b"]), (232, [])])
 def test_a_walk_in_the_past_or_future_sees_what_was_alive_then(world: World, moment: int, seen: list[str]) -> None:
     observe(world, {"source": "a", "type": "t", "target": "b", "observed_at": day(1)})
@@ -97,6 +100,7 @@ def test_an_alias_leads_to_its_entity(world: World) -> None:
     assert (again["name"], again["created"]) == ("Azure DevOps", False)
 
 
+@pytest.mark.row("G5")
 def test_the_longest_name_at_a_place_wins_and_places_are_in_order(world: World) -> None:
     names = [{"name": name} for name in ("Azure", "Azure DevOps", "Alice")]
     world.rows("select * from loci_api.upsert_entities(%(ns)s, %(e)s)", e=Jsonb(names))
@@ -121,6 +125,7 @@ def test_an_edge_is_one_line_whatever_its_names_hold(world: World, edge: tuple[A
     assert found == line
 
 
+@pytest.mark.row("R3")
 def test_memories_of_far_and_common_entities_are_found_where_a_filter_leaves_no_others(world: World) -> None:
     items = [{"content": f"n{n}", "entities": [{"name": "Hera"}, {"name": "Leda"}]} for n in range(600)]
     items += [{"content": f"io{n}", "category": "far", "entities": [{"name": "Io"}]} for n in range(5)]

@@ -87,11 +87,13 @@ def in_step(world: World) -> bool:
 # Worked figures
 
 
+@pytest.mark.row("G8")
 def test_at_the_default_rate_confidence_halves_in_69_days(world: World) -> None:
     observe(world, {"source": "a", "type": "t", "target": "b", "observed_at": day(0)})
     assert walk(world, "a", day(69.3147))[0]["confidence"] == pytest.approx(0.5, abs=1e-6)
 
 
+@pytest.mark.row("G8")
 @pytest.mark.parametrize(("moment", "seen"), [(219.7, True), (219.8, False)])
 def test_a_confidence_of_nine_tenths_falls_below_a_tenth_after_219_days(world: World, moment: float, seen: bool) -> None:
     assert math.log(9) / 0.01 == pytest.approx(219.72, abs=0.01)
@@ -100,6 +102,7 @@ def test_a_confidence_of_nine_tenths_falls_below_a_tenth_after_219_days(world: W
     assert bool(world.rows("select id from loci.edges_as_of(%(ns)s, %(at)s)", at=day(moment))) == seen
 
 
+@pytest.mark.row("G8")
 def test_a_faded_edge_is_kept_shown_on_request_and_brought_back_by_an_observation(world: World) -> None:
     now = age(world)
     assert alive(world) == [{"fresh", "old"}] * WAYS
@@ -139,6 +142,7 @@ def test_what_is_no_rate_is_refused_and_changes_nothing(world: World, rate: Any)
 # Changes
 
 
+@pytest.mark.row("G10")
 @pytest.mark.parametrize("limit", [1, 2, 3, 4, 100])
 def test_readers_are_right_at_every_step_of_a_change(world: World, limit: int) -> None:
     age(world)
@@ -155,6 +159,7 @@ def test_readers_are_right_at_every_step_of_a_change(world: World, limit: int) -
     assert (row["edges"], row["faded"], row["revived"], steps) == (4, 0, 2, 4 // limit + 1)
 
 
+@pytest.mark.row("G10")
 def test_a_change_says_how_many_edges_faded_and_how_many_came_back(world: World) -> None:
     age(world)
     set_rate(world, 0.1)
@@ -233,6 +238,7 @@ def test_edges_observed_during_a_change_go_by_the_new_rate(world: World) -> None
     assert alive(world)[:9] == [{"fresh"}] * 9
 
 
+@pytest.mark.row("G10")
 def test_recalculating_on_demand_repairs_what_is_out_of_step(owned: World) -> None:
     world = owned
     age(world)

@@ -47,6 +47,7 @@ def sessions(world: World, name: str) -> dict[str, int]:
 # Edges
 
 
+@pytest.mark.row("G9")
 @pytest.mark.parametrize(("mode", "confidence"), [("full", 1.0), ("initial", 0.4), ("running_average", (0.4 * 1 + 0.8) / 2)])
 def test_an_edge_seen_in_a_new_conversation_is_restored_by_the_setting(world: World, mode: str, confidence: float) -> None:
     reinforce(world, mode)
@@ -58,6 +59,7 @@ def test_an_edge_seen_in_a_new_conversation_is_restored_by_the_setting(world: Wo
     assert (row["observations"], row["first_observed_at"], row["last_observed_at"]) == (2, day(0), day(50))
 
 
+@pytest.mark.row("G9")
 @MODES
 def test_an_edge_seen_again_in_the_same_conversation_only_counts(world: World, mode: str) -> None:
     reinforce(world, mode)
@@ -69,6 +71,7 @@ def test_an_edge_seen_again_in_the_same_conversation_only_counts(world: World, m
     assert row["fades_at"] == pytest.approx(day(0) + timedelta(days=math.log(4) / 0.01), abs=timedelta(seconds=1))
 
 
+@pytest.mark.row("G2")
 def test_every_observation_of_an_edge_is_a_row(world: World) -> None:
     memory = world.write("a goes with b")["id"]
     observe(world, {**EDGE, "confidence": 0.4, "session_id": "s1", "observed_at": day(0)})
@@ -123,6 +126,7 @@ def test_memories_without_a_session_that_say_the_same_on_one_day_are_one_convers
     assert (edge(world)["confidence"], edge(world)["observations"]) == (0.3, 2)
 
 
+@pytest.mark.row("G2")
 def test_a_memory_is_evidence_of_an_edge_once(world: World) -> None:
     memory = world.write("a goes with b")["id"]
     made = [observe(world, {**EDGE, "confidence": 0.4, "memory_id": memory, "session_id": s})[0] for s in ("s1", "s2")]
@@ -130,6 +134,7 @@ def test_a_memory_is_evidence_of_an_edge_once(world: World) -> None:
     assert (edge(world)["confidence"], edge(world)["observations"]) == (0.4, 1)
 
 
+@pytest.mark.row("G9")
 @pytest.mark.parametrize(("mode", "confidence"), [("full", 1.0), ("initial", 0.9), ("running_average", (0.9 * 1 + 0.4) / 2)])
 def test_the_order_in_which_observations_are_told_does_not_matter(world: World, mode: str, confidence: float) -> None:
     reinforce(world, mode)
@@ -152,6 +157,7 @@ def test_items_of_one_batch_count_as_if_they_came_one_after_the_other(world: Wor
 # Entities
 
 
+@pytest.mark.row("G1")
 @pytest.mark.parametrize(("mode", "confidence"), [("full", 1.0), ("initial", 0.4), ("running_average", (0.4 * 1 + 0.8) / 2)])
 def test_an_entity_seen_in_a_new_conversation_is_restored_by_the_setting(world: World, mode: str, confidence: float) -> None:
     reinforce(world, mode)
@@ -190,6 +196,7 @@ def test_a_running_average_takes_an_unstated_observation_for_certain(world: Worl
     assert counted(world, "Zeus") == (pytest.approx((first * 3 + 1.0) / 4), 4)
 
 
+@pytest.mark.row("G9")
 @MODES
 def test_conversations_in_one_call_and_in_one_call_each_give_the_same(world: World, mode: str) -> None:
     reinforce(world, mode)
@@ -217,6 +224,7 @@ def test_ends_that_are_named_by_id_are_observed_too(world: World) -> None:
     assert (counted(world, "a"), counted(world, "b")) == ((1.0, 2), (1.0, 2))
 
 
+@pytest.mark.row("G1")
 def test_a_memory_is_an_observation_of_an_entity_once_and_mentions_it(world: World) -> None:
     memory = world.write("a goes with b")["id"]
     for _ in range(2):
@@ -279,6 +287,7 @@ def graph(world: World) -> dict[str, Any]:
     }
 
 
+@pytest.mark.row("G4")
 def test_a_memory_brings_both_entities_the_edge_and_the_mentions(world: World) -> None:
     world.remember(TRIPLE)
     assert graph(world) == {
@@ -290,6 +299,7 @@ def test_a_memory_brings_both_entities_the_edge_and_the_mentions(world: World) -
     }
 
 
+@pytest.mark.row("G4")
 def test_a_memory_that_is_written_again_counts_nothing_twice(world: World) -> None:
     (first,) = world.remember(TRIPLE)
     before = graph(world)
@@ -298,6 +308,7 @@ def test_a_memory_that_is_written_again_counts_nothing_twice(world: World) -> No
     assert graph(world) == before
 
 
+@pytest.mark.row("G4")
 def test_triples_join_a_larger_transaction_and_go_with_it(world: World) -> None:
     before = graph(world)
     with world.connection.transaction(force_rollback=True):
@@ -307,6 +318,7 @@ def test_triples_join_a_larger_transaction_and_go_with_it(world: World) -> None:
     assert graph(world) == before
 
 
+@pytest.mark.row("G4")
 @pytest.mark.parametrize(
     ("bad", "field"),
     [
@@ -358,6 +370,7 @@ def shown(world: World) -> list[tuple[str, str | None]]:
     return [(row["type"], row["aspect"]) for row in rows]
 
 
+@pytest.mark.row("G2")
 def test_an_edge_carries_the_aspect_that_it_names(world: World) -> None:
     upsert(world, {"name": "a"})
     made = world.value("select id from loci_api.upsert_aspect(%(ns)s, 'a', '{\"name\": \"Work\"}')")

@@ -58,6 +58,7 @@ def broken(world: World) -> list[Any]:
     return world.rows("select * from loci.verify(%(ns)s) where broken > 0")
 
 
+@pytest.mark.row("M8")
 def test_an_edge_that_only_a_forgotten_memory_shows_is_out_of_sight_until_it_is_restored(world: World) -> None:
     memory = remember(world, "Pia works at Acme", edges=[EDGE])
     edge = world.value("select id from loci.list_edges(%(ns)s)")
@@ -93,6 +94,7 @@ def test_of_an_edge_that_others_show_too_only_the_forgotten_evidence_is_out_of_s
     assert (both, alone, figures()) == ((2, day(1), day(1)), (1, day(3), day(3)), both)
 
 
+@pytest.mark.row("M8")
 def test_erasing_takes_its_own_from_the_past_and_leaves_what_a_forgotten_memory_had_shown(world: World) -> None:
     erased = remember(
         world, "one", edges=[{**EDGE, "valid_from": str(day(0)), "valid_to": str(day(9)), "observed_at": str(day(20))}]
@@ -138,6 +140,7 @@ def test_an_edge_is_back_when_somebody_else_says_so(world: World) -> None:
     assert broken(world) == []
 
 
+@pytest.mark.row("M8")
 def test_entities_that_only_a_forgotten_memory_shows_are_out_of_sight_until_it_is_restored(world: World) -> None:
     before_all = world.now()
     memory = remember(world, "Pia works at Acme", entities=[{"name": "Rex"}], edges=[EDGE])
@@ -193,6 +196,7 @@ def test_what_somebody_said_beside_a_memory_keeps_its_entities_in_sight(world: W
     assert names(world) == ["Acme", "Rex"]
 
 
+@pytest.mark.row("M8")
 def test_a_forgotten_memory_is_no_mention(world: World) -> None:
     memories = [remember(world, f"m{n}", entities=[{"name": "Pia"}]) for n in range(2)]
     world.forget(memories[0])

@@ -119,6 +119,7 @@ def pair(world: World) -> World:
 # What a merge does
 
 
+@pytest.mark.row("G12")
 @pytest.mark.parametrize("ref", ["Robert", "robert ", "Rob", "Bobby", "id"])
 def test_every_name_of_a_merged_entity_and_its_id_lead_to_the_kept_one(pair: World, ref: str) -> None:
     merged = get(pair, "Robert")["id"]
@@ -148,6 +149,7 @@ def test_a_merged_entity_is_in_no_list_view_text_count_or_search(pair: World) ->
     assert {row["entity"] for row in pair.rows("select * from loci.aspects where namespace = %(ns)s")} == {"Bob"}
 
 
+@pytest.mark.row("G12")
 def test_edges_move_with_their_evidence_and_those_that_meet_become_one(pair: World) -> None:
     merge(pair, "Bob", "Robert")
     assert triples(pair) == [
@@ -203,6 +205,7 @@ def test_what_was_pinned_stays_pinned_and_undoing_pins_as_before(pair: World, pi
     assert [name for name in ("Bob", "Robert") if get(pair, name)["pinned"]] == pinned
 
 
+@pytest.mark.row("S2")
 def test_pinned_entities_stand_first_then_the_most_mentioned(world: World) -> None:
     entities(world, {"name": "Quiet"}, {"name": "Loud"}, {"name": "Held"})
     world.write("x", entities=[{"name": "Loud"}])
@@ -210,6 +213,7 @@ def test_pinned_entities_stand_first_then_the_most_mentioned(world: World) -> No
     assert [row["name"] for row in world.rows("select * from loci.list_entities(%(ns)s)")] == ["Held", "Loud", "Quiet"]
 
 
+@pytest.mark.row("G6")
 def test_a_touch_of_a_merged_id_touches_the_kept_entity(pair: World) -> None:
     merged = get(pair, "Robert")["id"]
     merge(pair, "Bob", "Robert")
@@ -322,6 +326,7 @@ def test_the_timeline_of_the_kept_entity_tells_of_the_merge_and_each_observation
 # Undo
 
 
+@pytest.mark.row("G12")
 def test_undoing_gives_back_what_was(pair: World) -> None:
     before = state(pair)
     undo(pair, merge(pair, "Bob", "Robert"))
@@ -446,6 +451,7 @@ def play(world: World, writes: list[Any]) -> None:
             aspect(world, what[0], what[1], f"fact {number}")
 
 
+@pytest.mark.row("G12")
 @given(
     writes=st.lists(WRITE, max_size=8),
     merges=st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from(NAMES)), min_size=1, max_size=4),
@@ -510,6 +516,7 @@ def test_writes_between_a_merge_and_its_undoing_end_where_they_would_have_withou
 # Split
 
 
+@pytest.mark.row("G12")
 def test_a_split_takes_what_is_named_and_leaves_the_rest(pair: World) -> None:
     merge(pair, "Bob", "Robert")
     edges = [row["id"] for row in pair.rows("select id from loci.edges where namespace = %(ns)s and type in ('age', 'likes')")]
@@ -524,6 +531,7 @@ def test_a_split_takes_what_is_named_and_leaves_the_rest(pair: World) -> None:
     assert [row["name"] for row in pair.rows("select * from loci.list_aspects(%(ns)s, 'Rob')")] == ["Work"]
 
 
+@pytest.mark.row("G12")
 def test_a_split_is_undone_and_that_can_be_undone(pair: World) -> None:
     before = triples(pair)
     edges = [str(row["id"]) for row in pair.rows("select id from loci.edges where namespace = %(ns)s and source = 'Robert'")]

@@ -29,6 +29,7 @@ def found(world: World, text: str) -> list[dict[str, Any]]:
     return world.rows("select * from loci.match_entities(%(ns)s, %(text)s)", text=text)
 
 
+@pytest.mark.row("G5")
 @pytest.mark.parametrize(
     ("name", "text", "matched"),
     [
@@ -130,6 +131,7 @@ def test_a_text_without_names_names_nothing(world: World, text: str) -> None:
     assert found(world, text) == []
 
 
+@pytest.mark.row("G5")
 @pytest.mark.parametrize(("length", "matched"), [(1, ["AI", "Bob"]), (2, ["AI", "Bob"]), (3, ["Bob"]), (4, [])])
 def test_names_shorter_than_the_namespaces_match_length_are_not_looked_for(world: World, length: int, matched: list[str]) -> None:
     know(world, "AI", "Bob")
@@ -137,6 +139,7 @@ def test_names_shorter_than_the_namespaces_match_length_are_not_looked_for(world
     assert [row["matched"] for row in found(world, "AI says Bob")] == matched
 
 
+@pytest.mark.row("G1")
 @pytest.mark.parametrize("names", [("O'Brien", "O’Brien"), ("Zoe\u0308", "Zoë"), ("A  B", "a\u00a0b"), ("Ann-Lee", "ann–lee")])
 def test_two_spellings_of_one_name_are_one_entity(world: World, names: tuple[str, str]) -> None:
     first, second = know(world, *names)
@@ -313,6 +316,7 @@ def test_of_many_who_share_an_alias_the_one_whose_name_it_is_is_found_and_as_man
     assert "Robot" in {row["name"] for row in rows}
 
 
+@pytest.mark.row("G5")
 def test_names_that_begin_alike_cost_nothing_but_their_own_place(world: World) -> None:
     """However many entities share their first words, the index is asked for those that the text has."""
     know(world, *(f"Project Alpha {n}" for n in range(6000)), "Project Alpha", "Project Alpha 7 beta", "Project", "zebra", "ant")
@@ -369,6 +373,7 @@ TEXTS = st.lists(PIECES, max_size=40).map("".join)
 NAMES = st.lists(PIECES, min_size=2, max_size=6).map("".join).filter(lambda name: len(folded(name).strip()) >= 3)
 
 
+@pytest.mark.row("G5")
 @given(names=st.lists(NAMES, min_size=1, max_size=12), text=TEXTS)
 def test_what_is_found_is_what_a_look_at_every_place_finds(world: World, names: list[str], text: str) -> None:
     with world.connection.transaction(force_rollback=True):
@@ -399,6 +404,7 @@ def types(world: World) -> dict[str, str]:
     }
 
 
+@pytest.mark.row("R9")
 def test_stated_entities_are_found_in_memories_however_they_are_spelt(world: World) -> None:
     note(world, "Anna")
     know(world, {"name": "RabbitMQ", "aliases": ["the bus"]}, "田中太郎")
@@ -448,6 +454,7 @@ def mentioned(world: World) -> dict[str, list[Any]]:
     return {row["name"]: row["ids"] for row in rows}
 
 
+@pytest.mark.row("R9")
 @pytest.mark.parametrize("first", ["Yesterday", "Presumably", "Professor", "On Monday"])
 def test_a_name_behind_another_capitalised_word_counts_and_links(world: World, first: str) -> None:
     texts = (f"{first} Maria Gonzalez presented the plan", "Today Maria Gonzalez called", "maria gonzalez, and Maria Gonzalez")
@@ -455,11 +462,13 @@ def test_a_name_behind_another_capitalised_word_counts_and_links(world: World, f
     assert mentioned(world) == {"Maria Gonzalez": ids}
 
 
+@pytest.mark.row("R9")
 def test_what_two_memories_share_is_one_name_and_not_what_it_ends_with(world: World) -> None:
     ids = read(world, *(f"{n}: we walked on the Great Wall of China, and The Great Wall of China is long" for n in range(3)))
     assert mentioned(world) == {"The Great Wall of China": ids}
 
 
+@pytest.mark.row("R9")
 def test_a_known_name_of_any_type_is_found_in_every_text(world: World) -> None:
     known = {"Oslo": "place", "Will Fox": "extracted", "Anna": "extracted", "田中太郎": "extracted"}
     know(world, *({"name": name, "type": type_} for name, type_ in known.items()))
@@ -499,6 +508,7 @@ def test_a_single_word_that_was_only_read_counts_where_it_is_spelt_as_a_name(wor
     assert sorted(mentioned(world)) == names
 
 
+@pytest.mark.row("G3", "R9")
 @pytest.mark.parametrize(("length", "kept"), [(None, ["Anna"]), (3, ["Anna", "Bob"]), (2, ["Anna", "Bob", "UN"]), (5, [])])
 def test_names_shorter_than_the_setting_are_refused_when_extracted(world: World, length: int | None, kept: list[str]) -> None:
     if length is not None:
@@ -507,11 +517,13 @@ def test_names_shorter_than_the_setting_are_refused_when_extracted(world: World,
     assert types(world) == dict.fromkeys(kept, "extracted")
 
 
+@pytest.mark.row("G3")
 def test_a_short_name_may_be_written_by_hand(world: World) -> None:
     know(world, "X", "Bob")
     assert types(world) == {"X": "unknown", "Bob": "unknown"}
 
 
+@pytest.mark.row("G3")
 def test_an_extracted_type_gives_way_to_one_written_by_hand_and_never_the_reverse(world: World) -> None:
     note(world, "Anna", "Oslo")
     know(world, {"name": "anna", "type": "person"}, {"name": "Oslo", "type": "unknown"}, {"name": "Rome", "type": "city"})

@@ -36,6 +36,7 @@ def at(world: World, moment: datetime | None = None, known_at: datetime | None =
     return [row["target"] for row in rows]
 
 
+@pytest.mark.row("S7")
 def test_a_new_target_ends_the_one_before_it(world: World) -> None:
     declare(world)
     observe(world, lives("Paris", 0))

@@ -40,12 +40,14 @@ def edge(world: World, id: Any, **given: Any) -> Row:
 # What is told of the past
 
 
+@pytest.mark.row("G2")
 def test_what_is_told_today_of_the_past_is_there_at_that_time_and_nothing_has_decayed(world: World) -> None:
     observe(world, {**KIEL, "valid_from": day(0), "valid_to": day(730), "confidence": 0.7})
     assert [at(world, day(n)) for n in (-1, 0, 365, 730)] == [[], [("Kiel", 0.7)], [("Kiel", 0.7)], []]
     assert at(world) == []
 
 
+@pytest.mark.row("G8")
 def test_before_it_was_first_observed_an_edge_is_what_was_stated_and_after_that_it_decays(world: World) -> None:
     observe(world, {**ACME, "valid_from": day(0), "observed_at": day(120), "confidence": 0.8})
     assert at(world, day(60)) == [("Acme", 0.8)]
@@ -58,6 +60,7 @@ def test_an_edge_that_was_never_sure_is_faded_at_every_moment(world: World) -> N
     assert at(world, day(365)) == []
 
 
+@pytest.mark.row("G2")
 def test_twice_in_one_place_are_two_spells(world: World) -> None:
     observe(world, {**ACME, "valid_from": day(0), "valid_to": day(365)})
     known_at = world.now()
@@ -111,6 +114,7 @@ def test_a_time_that_is_none_is_refused_by_name(world: World, moments: Row) -> N
 # Edges of memories
 
 
+@pytest.mark.row("G2")
 def test_a_fact_about_1980_that_is_told_today_was_observed_today(world: World) -> None:
     carried = {"source": "Carl", "type": "born_in", "target": "Ulm"}
     world.write("Carl was born in Ulm", valid_from=day(-14610), edges=[carried])
@@ -135,6 +139,7 @@ def test_an_edge_of_a_memory_ends_when_the_memory_does(world: World) -> None:
 # Evidence
 
 
+@pytest.mark.row("G9")
 def test_merged_evidence_counts_like_evidence_of_one(world: World) -> None:
     for source in ("one", "other", "both"):
         for session, confidence in (("a", 1.0), ("b", 0.6)):
@@ -147,6 +152,7 @@ def test_merged_evidence_counts_like_evidence_of_one(world: World) -> None:
     assert [tuple(row.values()) for row in rows] == [("both", 1.0, 2), ("other", 1.0, 2)]
 
 
+@pytest.mark.row("G2")
 def test_figures_of_a_moment_are_those_of_what_had_been_seen_by_then(world: World) -> None:
     for number in range(4):
         observe(world, {**ACME, "observed_at": day(number), "session_id": "s"})
@@ -203,6 +209,7 @@ def test_an_edge_is_shown_with_its_spells_and_its_evidence(world: World) -> None
 # One target at a time
 
 
+@pytest.mark.row("S7")
 def test_rome_oslo_and_rome_again(world: World) -> None:
     declare(world)
     for place, number in (("Rome", 0), ("Oslo", 100), ("Rome", 200)):
@@ -217,6 +224,7 @@ def test_an_interlude_that_ends_gives_way_to_what_went_on_before(world: World) -
     assert [homes(world, day(n)) for n in (50, 110, 130)] == [["Rome"], ["Oslo"], ["Rome"]]
 
 
+@pytest.mark.row("S7")
 def test_the_reply_names_what_ended_and_a_decision_stands_for_it(world: World) -> None:
     declare(world)
     (rome,) = observe(world, lives("Rome", 0))
@@ -243,6 +251,7 @@ def decide(world: World, status: str) -> None:
     assert world.value(calls[status], id=first) == status
 
 
+@pytest.mark.row("S7")
 def test_undone_both_hold_until_a_third_comes_and_accepted_again_they_do_not(world: World) -> None:
     declare(world)
     observe(world, lives("Rome", 0))

@@ -62,6 +62,7 @@ def test_an_observation_recorded_later_does_not_raise_an_earlier_confidence(worl
     assert look(world, day(20))[0]["confidence"] == pytest.approx(math.exp(-0.1))
 
 
+@pytest.mark.row("S8")
 @WAYS
 def test_an_edge_deleted_later_is_there_at_an_earlier_known_at(world: World, look: Look) -> None:
     before = world.now()
@@ -92,6 +93,7 @@ def test_a_back_dated_observation_lengthens_the_past_only_once_it_is_known(world
     assert look(world, day(20))[0]["confidence"] == pytest.approx(0.4 * math.exp(-0.1))
 
 
+@pytest.mark.row("G2")
 def test_a_list_of_a_past_moment_counts_the_evidence_of_then(world: World) -> None:
     for number in (0, 10, 20):
         observe(world, {"source": "a", "type": "t", "target": "b", "observed_at": day(number), "session_id": f"s{number}"})
@@ -154,6 +156,7 @@ def test_an_edge_between_ids_lowers_first_seen_at_too(world: World) -> None:
     assert [entity(world, name)["first_seen_at"] for name in "ab"] == [day(3)] * 2
 
 
+@pytest.mark.row("G1")
 def test_an_entity_is_what_was_believed_of_it_then(world: World) -> None:
     world.rows('select * from loci_api.upsert_entities(%(ns)s, \'[{"name": "Zeus", "type": "unknown"}]\')')
     made, known_at = entity(world, "Zeus"), world.now()

@@ -38,6 +38,7 @@ def write(world: World, content: str = "Ulf lives in Visby", **fields: Any) -> U
     return world.write(content, **{"lineage": "home", "valid_from": day(0), "edges": [VISBY], **fields})["id"]
 
 
+@pytest.mark.row("S8")
 @pytest.mark.parametrize("edges", [[], [KALMAR]])
 def test_an_edge_ends_with_the_version_that_says_so(world: World, edges: list[dict[str, Any]]) -> None:
     write(world)

@@ -48,6 +48,7 @@ def tree(world: World) -> dict[str, UUID]:
     return ids
 
 
+@pytest.mark.row("M6")
 def test_everything_under_a_memory_is_found_nearest_first(world: World, tree: dict[str, UUID]) -> None:
     found = under(world, tree["programming"])
     assert sorted(found) == [(1, "functional"), (1, "oop"), (2, "erlang"), (2, "haskell")]
@@ -58,6 +59,7 @@ def test_everything_above_a_memory_is_found_nearest_first(world: World, tree: di
     assert above(world, tree["haskell"]) == [(1, "functional"), (2, "programming")]
 
 
+@pytest.mark.row("M6")
 def test_a_moved_subtree_takes_its_descendants_along(world: World, tree: dict[str, UUID]) -> None:
     world.change(tree["functional"], parent_id=tree["oop"])
     assert above(world, tree["haskell"]) == [(1, "functional"), (2, "oop"), (3, "programming")]
@@ -69,6 +71,7 @@ def test_a_detached_subtree_keeps_its_inside(world: World, tree: dict[str, UUID]
     assert above(world, tree["haskell"]) == [(1, "functional")]
 
 
+@pytest.mark.row("M6")
 @pytest.mark.parametrize("parent", ["programming", "functional", "haskell"])
 def test_a_cycle_is_refused_and_changes_nothing(world: World, tree: dict[str, UUID], parent: str) -> None:
     before = world.rows(CLOSURE)
@@ -120,6 +123,7 @@ def test_the_hierarchy_of_nothing_is_an_error(world: World, kind: str) -> None:
         look(world, uuid4())
 
 
+@pytest.mark.row("M6")
 @pytest.mark.parametrize("seed", range(6))
 def test_the_closure_equals_the_recursion_after_any_moves(world: World, seed: int) -> None:
     dice = random.Random(seed)
@@ -177,6 +181,7 @@ def test_a_link_is_seen_from_both_ends(world: World) -> None:
     assert links(world, a) == links(world, b) == [made]
 
 
+@pytest.mark.row("M5")
 def test_linking_again_changes_the_strength_and_adds_nothing(world: World) -> None:
     a, b = world.write("a")["id"], world.write("b")["id"]
     link(world, a, b, strength=0.2)
@@ -184,6 +189,7 @@ def test_linking_again_changes_the_strength_and_adds_nothing(world: World) -> No
     assert [row["strength"] for row in links(world, a)] == [0.9]
 
 
+@pytest.mark.row("M5")
 def test_two_types_between_the_same_memories_are_two_links_strongest_first(world: World) -> None:
     a, b = world.write("a")["id"], world.write("b")["id"]
     link(world, a, b, "supports", 0.2)
@@ -191,6 +197,7 @@ def test_two_types_between_the_same_memories_are_two_links_strongest_first(world
     assert [row["type"] for row in links(world, b)] == ["contradicts", "supports"]
 
 
+@pytest.mark.row("M5")
 def test_a_link_survives_new_versions_of_its_ends(world: World) -> None:
     a, b = world.write("a", lineage="a")["id"], world.write("b")["id"]
     link(world, a, b)
@@ -216,6 +223,7 @@ def test_recall_weighs_a_link_by_the_strength_that_it_had(world: World) -> None:
     assert (weight(), weight(as_of=then), weight(known_at=then), weight(as_of=world.now())) == (0.25, 0.75, 0.75, 0.25)
 
 
+@pytest.mark.row("M5")
 @pytest.mark.parametrize(("strength", "type"), [(1.1, "t"), (-0.1, "t"), (0.5, ""), (0.5, "t" * 129)])
 def test_a_wrong_link_is_refused(world: World, strength: float, type: str) -> None:
     a, b = world.write("a")["id"], world.write("b")["id"]
@@ -249,6 +257,7 @@ def shelves(world: World) -> World:
     return world
 
 
+@pytest.mark.row("M7")
 @pytest.mark.parametrize(
     ("category", "found"),
     [
@@ -266,6 +275,7 @@ def test_a_category_filter_matches_whole_segments_of_the_path(shelves: World, ca
     assert shelves.visible(category=category) == found
 
 
+@pytest.mark.row("M7")
 def test_categories_are_a_tree_with_counts(shelves: World) -> None:
     rows = shelves.rows("select * from loci.list_categories(%(ns)s)")
     assert [(r["category"], r["memories"], r["total"]) for r in rows] == [
@@ -278,6 +288,7 @@ def test_categories_are_a_tree_with_counts(shelves: World) -> None:
     ]
 
 
+@pytest.mark.row("M7")
 def test_a_category_that_only_has_children_is_a_node_of_the_tree(world: World) -> None:
     world.write("x", category="a/b")
     rows = world.rows("select * from loci.list_categories(%(ns)s)")

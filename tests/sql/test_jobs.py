@@ -102,6 +102,7 @@ class Queue:
         return self.as_owner("select count(*) as n from procrastinate_jobs")["n"]
 
 
+@pytest.mark.row("L6")
 def test_a_job_is_there_if_and_when_the_transaction_that_asked_for_it_commits(own_database: Database) -> None:
     with psycopg.connect(own_database.app_url, row_factory=dict_row) as connection:
         world = new_world(connection)
@@ -283,6 +284,7 @@ def test_jobs_with_one_turn_run_one_after_the_other_in_the_order_of_asking(queue
     assert queue.take()["args"]["job_id"] == str(second)
 
 
+@pytest.mark.row("X9")
 def test_a_namespace_with_many_jobs_holds_another_up_by_few_of_them(queue: Queue) -> None:
     many = [str(ask(queue.world)) for _ in range(20)]
     other = new_world(queue.world.connection)
@@ -343,6 +345,7 @@ def test_a_job_that_was_to_be_cancelled_when_its_worker_was_lost_is_cancelled(qu
     assert job(queue.world, it)["state"] == "cancelled"
 
 
+@pytest.mark.row("L6")
 @pytest.mark.parametrize("put_off", [False, True])
 def test_a_job_that_waits_for_its_next_try_runs_now(queue: Queue, put_off: bool) -> None:
     world = queue.world
@@ -372,6 +375,7 @@ def test_a_job_that_lost_its_place_gets_another_when_it_is_retried(queue: Queue)
     assert queue.begin(queue.take())["id"] == it
 
 
+@pytest.mark.row("L6")
 def test_a_dead_job_is_tried_again_with_all_its_tries_and_one_that_runs_is_not(queue: Queue) -> None:
     world = queue.world
     it = ask(world)
@@ -530,6 +534,7 @@ def test_nothing_is_known_of_a_job_that_does_not_exist(world: World) -> None:
             world.rows(statement, id=uuid4())
 
 
+@pytest.mark.row("R14")
 def test_a_job_that_runs_says_how_far_it_is_until_another_has_it(queue: Queue) -> None:
     it = ask(queue.world, "tune")
     mine = queue.begin(queue.take())

@@ -13,6 +13,7 @@ from tests.factories import World, day
 MICROSECOND = timedelta(microseconds=1)
 
 
+@pytest.mark.row("M1")
 def test_a_memory_keeps_every_field_it_was_written_with(world: World) -> None:
     fields: dict[str, Any] = {
         "lineage": "alice-city",
@@ -32,6 +33,7 @@ def test_a_memory_keeps_every_field_it_was_written_with(world: World) -> None:
     assert written["content"] == "Alice lives in Oslo."
 
 
+@pytest.mark.row("M1")
 @pytest.mark.parametrize(
     ("field", "default"),
     [
@@ -66,6 +68,7 @@ def test_a_memory_is_valid_from_the_moment_of_its_writing_unless_it_says_otherwi
     assert before <= written["valid_from"] == written["recorded_at"] <= world.now()
 
 
+@pytest.mark.row("M2")
 def test_a_write_to_a_lineage_supersedes_the_current_version(world: World) -> None:
     old, new = world.write("Oslo", lineage="city"), world.write("Paris", lineage="city")
     ended = world.get(old["id"])
@@ -77,6 +80,7 @@ def test_a_write_to_a_lineage_supersedes_the_current_version(world: World) -> No
     )
 
 
+@pytest.mark.row("M3")
 def test_history_lists_every_version_oldest_first_with_both_times(world: World) -> None:
     for city in ("Oslo", "Paris", "Rome"):
         world.write(city, lineage="city")
@@ -117,6 +121,7 @@ def chain(world: World) -> World:
     return world
 
 
+@pytest.mark.row("M2")
 @pytest.mark.parametrize(
     ("moment", "seen"), [(9, []), (10, ["A"]), (19, ["A"]), (20, ["B"]), (29, ["B"]), (30, ["C"]), (500, ["C"])]
 )
@@ -165,6 +170,7 @@ def test_a_stated_end_is_half_open(world: World, moment: int, seen: list[str]) -
     assert world.visible(as_of=day(moment)) == seen
 
 
+@pytest.mark.row("M2")
 @pytest.mark.parametrize(("moment", "seen"), [(10, ["A"]), (12, ["B"]), (13, ["B"]), (14, ["A"]), (29, ["A"]), (30, ["C"])])
 def test_what_an_interlude_interrupts_goes_on_after_it(chain: World, moment: int, seen: list[str]) -> None:
     chain.write("B", lineage="l", valid_from=day(12), valid_to=day(14))
@@ -180,6 +186,7 @@ def test_versions_are_numbered_in_the_order_of_writing(chain: World) -> None:
     assert sorted((v["version"], v["content"]) for v in chain.history("l")) == [(1, "A"), (2, "C"), (3, "B")]
 
 
+@pytest.mark.row("M3")
 @pytest.mark.parametrize("limit", [1, 2, 4])
 def test_a_history_is_in_the_order_of_valid_time_however_it_was_told(chain: World, limit: int) -> None:
     chain.write("B", lineage="l", valid_from=day(20))
@@ -250,6 +257,7 @@ def test_known_at_sees_what_was_forgotten_later(world: World) -> None:
     assert world.visible(as_of=before, known_at=before) == ["Oslo"]
 
 
+@pytest.mark.row("M8")
 def test_a_forgotten_memory_comes_back_when_restored(world: World) -> None:
     written = world.write("Oslo")
     world.forget(written["id"])
@@ -321,6 +329,7 @@ def test_a_write_after_forgetting_supersedes_nothing(world: World) -> None:
     assert (new["superseded"], new["version"]) == (None, 2)
 
 
+@pytest.mark.row("M2")
 def test_two_versions_are_never_valid_at_once_whatever_the_writer_does(world: World, admin: psycopg.Connection) -> None:
     admin.execute("set role loci_owner")
     admin.execute(

@@ -95,6 +95,7 @@ def add_attribute(world: World, entity_name: str, memory: UUID, content: str = "
 # The receipt
 
 
+@pytest.mark.row("M8")
 def test_the_receipt_is_what_every_table_has_lost(owned: World) -> None:
     owned.rows("select loci_api.register_model('test', 3)")
     gone = owned.write(
@@ -272,6 +273,7 @@ def test_paths_of_the_past_that_went_over_an_erased_memory_go_too(chain: tuple[W
 # What memories mention, and what they show
 
 
+@pytest.mark.row("M9")
 @pytest.mark.parametrize(
     ("pinned", "shared", "stays"),
     [(False, False, False), (True, False, True), (False, True, True), (True, True, True)],
@@ -377,6 +379,7 @@ def test_dependents_say_whether_an_entity_falls_with_its_memory(world: World, wh
     assert [(row["kind"], row["alone"]) for row in rows] == [("entity", alone)]
 
 
+@pytest.mark.row("M9")
 def test_a_counter_that_was_too_low_stops_at_nothing(owned: World) -> None:
     memories = [owned.write(f"m{n}", entities=[{"name": "Zeus"}]) for n in range(2)]
     pin(owned, "Zeus")
@@ -387,6 +390,7 @@ def test_a_counter_that_was_too_low_stops_at_nothing(owned: World) -> None:
     assert found["mentions"] == 0
 
 
+@pytest.mark.row("M9")
 def test_an_edge_goes_with_its_last_evidence_and_no_sooner(world: World) -> None:
     memories = [world.write(f"m{n}", edges=[{"source": "a", "type": "t", "literal": "x"}]) for n in range(2)]
     pin(world, "a")
@@ -431,6 +435,7 @@ def test_edges_that_never_had_a_memory_as_evidence_stay(world: World) -> None:
     assert world.row(EDGE, type="t")["observations"] == 1
 
 
+@pytest.mark.row("M9")
 @pytest.mark.parametrize("status", ["active", "superseded", "deleted"])
 def test_a_fact_that_rests_on_an_erased_memory_goes_with_it(owned: World, status: str) -> None:
     gone, kept = owned.write("x"), owned.write("y", entities=[{"name": "Zeus"}])

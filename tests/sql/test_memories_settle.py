@@ -99,6 +99,7 @@ def test_a_memory_that_is_compared_is_not_its_own_rival(world: World) -> None:
     assert (first["lineage"], links(world, other["id"])) == ("diet", {"contradicts"})
 
 
+@pytest.mark.row("M12")
 def test_what_was_said_to_be_both_true_is_not_noticed_again(world: World) -> None:
     one, other = world.write("Nadia follows a vegan diet", lineage="diet"), world.write("Nadia follows a salt diet")
     settle(world, other["id"], one["id"], "both_true")
@@ -109,6 +110,7 @@ def test_what_was_said_to_be_both_true_is_not_noticed_again(world: World) -> Non
 # What is settled
 
 
+@pytest.mark.row("M12")
 def test_what_is_replaced_ends_when_the_newer_one_begins(world: World, pair: tuple[Row, Row]) -> None:
     newer, older = pair
     before = world.now()
@@ -123,6 +125,7 @@ def test_what_is_replaced_ends_when_the_newer_one_begins(world: World, pair: tup
     assert (links(world, newer["id"]), unsettled(world)) == ({"replaces"}, [])
 
 
+@pytest.mark.row("M12")
 def test_what_is_corrected_was_never_true_and_stays_askable(world: World, pair: tuple[Row, Row]) -> None:
     newer, older = pair
     before = world.now()
@@ -196,6 +199,7 @@ def test_the_second_of_two_who_settle_is_told_what_is_not_current(world: World, 
     assert refused.value.diag.column_name == "older"
 
 
+@pytest.mark.row("M12")
 def test_what_was_forgotten_in_between_is_open_no_longer_and_not_settled(world: World, pair: tuple[Row, Row]) -> None:
     newer, older = pair
     world.forget(older["id"])
@@ -233,6 +237,7 @@ def test_unknown_memories_and_those_of_other_namespaces_are_not_found(world: Wor
     assert world.rows("select * from loci_api.list_unsettled('elsewhere')") == []
 
 
+@pytest.mark.row("M12")
 def test_readers_see_what_is_open_and_settle_nothing(owned: World) -> None:
     newer, older = open_pair(owned)
     owned.connection.execute("reset session authorization")

@@ -77,6 +77,7 @@ def waiting(world: World) -> int:
 # The queue
 
 
+@pytest.mark.row("G1")
 def test_a_new_entity_waits_for_a_vector_and_is_embedded_with_what_it_says(model: World) -> None:
     entities(model, {"name": "Kubernetes", "type": "tool", "aliases": ["k8s"], "description": "runs containers"}, {"name": "Odd"})
     assert [row["text"] for row in claim(model)] == ["Kubernetes (tool), k8s: runs containers", "Odd"]
@@ -169,6 +170,7 @@ def test_the_queue_is_the_operators_alone(model: World, statement: Any) -> None:
 # By meaning
 
 
+@pytest.mark.row("G11")
 def test_the_nearest_entities_are_those_of_the_exact_cosine(model: World) -> None:
     ids, vectors = filled(model, 300)
     stored = vectors.astype(np.float16).astype(np.float64)
@@ -216,6 +218,7 @@ def large(own_database: Database) -> Iterator[tuple[World, dict[UUID, int], NDAr
         yield world, {id_: n for n, id_ in enumerate(ids)}, vectors
 
 
+@pytest.mark.row("G11")
 def test_the_index_finds_what_the_exact_scan_finds(large: tuple[World, dict[UUID, int], NDArray[np.float32]]) -> None:
     world, ids, vectors = large
     hits = 0
@@ -267,6 +270,7 @@ FOUND = [
 ]  # fmt: skip
 
 
+@pytest.mark.row("G11")
 @pytest.mark.parametrize(("query", "first"), FOUND)
 def test_a_name_is_found_by_itself_an_alias_its_beginning_its_words_and_with_a_wrong_letter(
     tools: World, query: str, first: str

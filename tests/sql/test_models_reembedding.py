@@ -133,6 +133,7 @@ def test_the_worker_takes_for_the_active_model_alone_unless_it_is_told_which(fil
     assert embed(filling) == 1
 
 
+@pytest.mark.row("L1")
 def test_recall_asks_the_active_model_until_the_other_takes_over_and_then_that_one(filling: World) -> None:
     (apple,) = similar(filling, OLD)
     embed(filling)

@@ -71,6 +71,7 @@ def test_the_score_is_the_cosine(model: World) -> None:
     assert [scores[id] for id in ids] == pytest.approx(list(vectors @ vectors[0]), abs=2e-3)  # noqa: A001
 
 
+@pytest.mark.row("R1")
 def test_every_index_of_vectors_has_the_documented_parameters(model: World) -> None:
     made = model.rows(
         """select distinct substring(indexdef from 'WITH [(](.*?)[)]') as options from pg_indexes
@@ -198,6 +199,7 @@ def test_the_queue_is_the_operators_alone(model: World, statement: Any) -> None:
         model.rows(statement)
 
 
+@pytest.mark.row("R8")
 @pytest.mark.parametrize(
     ("fields", "text"),
     [
@@ -265,6 +267,7 @@ def large(own_database: Database) -> Iterator[tuple[World, Vectors, list[UUID]]]
         yield world, vectors, ids
 
 
+@pytest.mark.row("R1")
 def test_the_index_finds_what_the_exact_scan_finds(large: tuple[World, Vectors, list[UUID]]) -> None:
     world, vectors, ids = large
     queries = random_vectors(100, 9)
@@ -275,6 +278,7 @@ def test_the_index_finds_what_the_exact_scan_finds(large: tuple[World, Vectors, 
     assert hits / 1000 >= 0.98
 
 
+@pytest.mark.row("R3")
 @pytest.mark.parametrize(
     ("filters", "count"), [({"category": "rare"}, LARGE // 500), ({"tags": ["uncommon"]}, LARGE // 20), ({"category": "none"}, 0)]
 )

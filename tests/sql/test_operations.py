@@ -251,6 +251,7 @@ def edge_id(world: World) -> UUID:
     return found
 
 
+@pytest.mark.row("X5")
 @pytest.mark.parametrize("name", CALLS)
 def test_a_call_is_one_operation_with_exactly_its_changes(world: World, name: str) -> None:
     prepare, call, expected = CALLS[name]
@@ -397,6 +398,7 @@ def write_three(world: World) -> list[UUID]:
     return [operate(world, lambda w, n=n: w.write(f"memory {n}"), action=f"write_{n}") for n in range(3)]
 
 
+@pytest.mark.row("X5")
 def test_an_operation_says_who_did_what_through_what_and_when(world: World) -> None:
     before = world.now()
     made = operate(world, lambda w: w.write("tea"), action="write_memory", via="mcp")
@@ -444,6 +446,7 @@ def test_a_list_is_paged_newest_first_and_what_is_new_moves_no_page(ordered: Wor
     assert [row["id"] for row in first + second] == ids
 
 
+@pytest.mark.row("X5")
 def test_the_log_is_in_the_order_of_time_whatever_the_ids_are(world: World) -> None:
     made = [operate(world, lambda w, n=n: w.write(f"memory {n}"), id=uuid4()) for n in range(8)]
     first = listed(world, limit=3, action="test")

@@ -182,6 +182,7 @@ def feed(connect: Connect) -> Feed:
     return Feed(connect)
 
 
+@pytest.mark.row("X4")
 def test_a_transaction_that_stays_open_holds_up_nobody_and_is_not_passed_over(feed: Feed, connect: Connect) -> None:
     slow = connect(autocommit=False)
     feed.write(slow, "begun first, committed last")

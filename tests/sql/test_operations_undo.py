@@ -88,6 +88,7 @@ CALLS: dict[str, Any] = {
 }  # fmt: skip
 
 
+@pytest.mark.row("X5")
 @pytest.mark.parametrize("call", CALLS)
 def test_undoing_gives_back_what_stood_before_and_undoing_that_what_stood_after(world: World, call: str) -> None:
     ids = build(world)
@@ -131,6 +132,7 @@ def test_an_undo_that_others_have_overtaken_cannot_be_undone(world: World) -> No
             undo(world, old)
 
 
+@pytest.mark.row("X5")
 def test_a_conflict_names_what_was_changed_and_the_operation_that_changed_it(world: World) -> None:
     row, done = operation(world, lambda: world.write("first"))
     _, later = operation(world, lambda: world.change(row["id"], tags=["x"]))
@@ -313,6 +315,7 @@ def open_versions(world: World, lineage: str) -> list[str]:
     return [row["content"] for row in rows]
 
 
+@pytest.mark.row("M2")
 def test_history_shows_one_open_version_after_a_version_was_undone(world: World) -> None:
     tea = world.write("tea", lineage="l")["id"]
     coffee, made = operation(world, lambda: world.write("coffee", lineage="l"))

@@ -70,6 +70,7 @@ def corpus(connection: psycopg.Connection[Any]) -> tuple[World, dict[UUID, list[
     return world, {row["id"]: words for row, words in zip(outcomes, texts, strict=True)}
 
 
+@pytest.mark.row("R1")
 @pytest.mark.parametrize("query", [["word0"], ["word39"], ["word1", "word20"], ["word3", "word3", "word30", "absent"], WORDS])
 def test_the_score_is_bm25_by_its_definition(corpus: tuple[World, dict[UUID, list[str]]], query: list[str]) -> None:
     world, documents = corpus
@@ -86,6 +87,7 @@ def test_a_limit_returns_the_best_of_the_full_ranking(corpus: tuple[World, dict[
     assert search(world, query, limit) == search(world, query, 1000)[:limit]
 
 
+@pytest.mark.row("R3")
 @pytest.mark.parametrize("share", [1, 3, 50])
 def test_a_filter_never_returns_fewer_rows_than_exist(world: World, share: int) -> None:
     world.remember(
@@ -122,6 +124,7 @@ FILTERED: list[tuple[dict[str, Any], list[str]]] = [
 ]
 
 
+@pytest.mark.row("R3")
 @pytest.mark.parametrize(("filters", "found"), FILTERED, ids=lambda value: str(value)[:40])
 def test_each_filter_keeps_what_it_names(world: World, filters: dict[str, Any], found: list[str]) -> None:
     world.write(
@@ -176,6 +179,7 @@ def test_a_search_known_at_an_earlier_moment_finds_what_was_believed(world: Worl
     assert contents(world, search(world, "apple", as_of=day(5), known_at=before)) == ["apple old"]
 
 
+@pytest.mark.row("R6")
 @pytest.mark.parametrize(
     "question",
     [
@@ -198,12 +202,14 @@ def test_a_question_without_known_words_finds_nothing(world: World, question: st
     assert search(world, question) == []
 
 
+@pytest.mark.row("R6", "R8")
 @pytest.mark.parametrize("query", ["timezone", "preferences", "home", "Bob", "March"])
 def test_category_tags_source_and_stated_date_are_searched_too(world: World, query: str) -> None:
     world.write("x", category="user-preferences/timezone", tags=["home"], source="Bob", valid_from="2020-03-04T00:00:00Z")
     assert len(search(world, query)) == 1
 
 
+@pytest.mark.row("R6")
 @pytest.mark.parametrize(
     ("content", "query"),
     [
@@ -221,6 +227,7 @@ def test_words_between_slashes_are_words(world: World, content: str, query: str)
     assert contents(world, search(world, query)) == [content]
 
 
+@pytest.mark.row("R6")
 @pytest.mark.parametrize("query", ["ines", "Who is @ines?", "Ines@Example.org", "<ines@example.org>", "mail of ines", "ines.weber"])
 def test_parts_of_addresses_of_mail_are_words(world: World, query: str) -> None:
     found = "Send the plan to ines@example.org, or ask @ines.weber"
@@ -231,12 +238,14 @@ def test_parts_of_addresses_of_mail_are_words(world: World, query: str) -> None:
     assert contents(world, search(world, "ines")) == [found]
 
 
+@pytest.mark.row("R6")
 def test_a_whole_address_is_found_before_its_parts(world: World) -> None:
     for content in ("ines@example.net", "alice@example.org", "Ines likes tea", "Write to ines@example.org", "example.org"):
         world.write(content)
     assert contents(world, search(world, "Whose is ines@example.org?"))[0] == "Write to ines@example.org"
 
 
+@pytest.mark.row("R6")
 @pytest.mark.parametrize(("language", "found"), [("english", 1), ("simple", 0), ("german", 0)])
 def test_the_language_of_the_namespace_cuts_words(connection: psycopg.Connection[Any], language: str, found: int) -> None:
     world = new_world(connection, language)

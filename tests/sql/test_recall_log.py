@@ -134,6 +134,7 @@ def test_memories_of_other_namespaces_are_never_logged_here(world: World) -> Non
 # What became of it
 
 
+@pytest.mark.row("R4")
 def test_a_memory_that_the_session_was_shown_after_the_recall_is_injected(world: World) -> None:
     before, after, never = (world.write(text)["id"] for text in "abc")
     world.rows("select loci_api.record_injections(%(ns)s, 's', array[%(id)s]::uuid[])", id=before)
@@ -153,6 +154,7 @@ def test_a_memory_that_the_session_was_shown_after_the_recall_is_injected(world:
     ]
 
 
+@pytest.mark.row("R4")
 def test_what_is_said_of_results_later_stands_beside_them(world: World) -> None:
     a, b, c = (world.write(text)["id"] for text in "abc")
     recall, other = log(world, a, b, c), log(world, a)

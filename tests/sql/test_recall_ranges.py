@@ -234,6 +234,7 @@ def test_verify_finds_nothing_wrong_with_ranges_and_blocks(ranges: tuple[World, 
     assert ranges[0].row(VERIFIED) == {"checked": 350, "broken": 0, "example": None}
 
 
+@pytest.mark.row("R1")
 @pytest.mark.parametrize(
     "harm",
     [

@@ -44,6 +44,7 @@ def servers(world: World) -> list[tuple[int, int]]:
     return [(row["server"], row["namespaces"]) for row in world.rows("select * from loci_api.indexes_of_other_servers()")]
 
 
+@pytest.mark.row("R1")
 def test_words_that_another_server_cut_are_found_again_after_a_repair(upgraded: tuple[World, list[UUID]]) -> None:
     world, _ = upgraded
     assert contents(world, search(world, "Häusern")) == ["Ein Haus brannte"]

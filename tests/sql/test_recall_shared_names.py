@@ -35,6 +35,7 @@ def linked(world: World, query: str, *hits: Row) -> list[tuple[str, list[str]]]:
     return [(world.get(row["id"])["content"], row["path"]) for row in rows]
 
 
+@pytest.mark.row("R9")
 def test_a_name_that_the_seed_shares_with_another_memory_leads_there(owned: World) -> None:
     rows = note(
         owned, written_by_Jane_Smith_in_Alderley_House=("Alderley House", "Jane Smith"), the_town_of_Jane_Smith=("Jane Smith",)
@@ -43,6 +44,7 @@ def test_a_name_that_the_seed_shares_with_another_memory_leads_there(owned: Worl
     assert ("the town of Jane Smith", ["alderley house", "Jane Smith"]) in linked(owned, "Who lived in Alderley House?", seed)
 
 
+@pytest.mark.row("R10")
 def test_a_question_without_a_known_name_leads_nowhere(owned: World) -> None:
     rows = note(owned, Jane_Smith_came=("Jane Smith",), with_Jane_Smith=("Jane Smith",))
     assert linked(owned, "who came along?", *rows.values()) == []
@@ -84,6 +86,7 @@ def test_a_hit_that_begins_with_a_name_of_the_question_counts_by_itself(owned: W
     assert found == ([(content.replace("_", " "), ["alderley house"])] if counts else [])
 
 
+@pytest.mark.row("R10")
 @pytest.mark.parametrize(("others", "leads"), [(29, True), (30, False)])
 def test_a_name_that_more_than_30_memories_share_leads_nowhere(owned: World, others: int, leads: bool) -> None:
     rows = note(
@@ -106,6 +109,7 @@ def test_one_word_that_was_only_read_leads_less_far_than_a_whole_name(owned: Wor
     assert found.index("a letter to Jane Reed") < found.index("a letter to Smith")
 
 
+@pytest.mark.row("R12")
 def test_a_hit_whose_names_are_still_to_be_found_leads_where_it_will(owned: World) -> None:
     note(owned, Alderley_House_was_built_early=("Alderley House",), with_Jane_Smith=("Jane Smith",), of_Jane_Smith=("Jane Smith",))
     note(owned, all_about_Tom_Reed=("Tom Reed",))  # a name of one memory so far

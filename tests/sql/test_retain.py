@@ -36,6 +36,7 @@ def versions(world: World, ref: str | UUID) -> list[tuple[str, bool]]:
 # What is new, what is known
 
 
+@pytest.mark.row("L3")
 def test_a_fact_that_nothing_is_like_becomes_a_memory_of_layer_2(world: World) -> None:
     (made,) = retain(
         world, "Alice lives in Berlin", category="people/alice", tags=["home"], source="Bob", session_id="s1", metadata={"a": None}
@@ -53,6 +54,7 @@ def test_a_fact_that_nothing_is_like_becomes_a_memory_of_layer_2(world: World) -
     }
 
 
+@pytest.mark.row("L3")
 @pytest.mark.parametrize(
     "again",
     [
@@ -87,6 +89,7 @@ def test_words_that_change_what_is_said_make_no_duplicate(world: World, known: s
     assert actions(world, told) != ["nothing"]
 
 
+@pytest.mark.row("L3")
 @pytest.mark.parametrize(
     "asked",
     ["Which broker does the billing service use?", "Wo wohnt Bob?", "「ボブはどこですか？」", "Is it?  "],  # noqa: RUF001
@@ -98,6 +101,7 @@ def test_a_question_is_no_fact(world: World, asked: str) -> None:
     assert (told["action"], world.visible()) == ("create", ["Bob lives in Ulm, right?"])
 
 
+@pytest.mark.row("L3")
 @pytest.mark.parametrize("marks", ["...", "!!!", "🙂", "?", "—", "\u200b . ", "🇩🇪 ❤️", "。。。", "(_)"])
 def test_marks_alone_are_no_fact(world: World, marks: str) -> None:
     (decision,) = retain(world, marks)
@@ -126,6 +130,7 @@ Good mornings begin with coffee for me. / Bob is fine. / Great Expectations is m
 Can is a town. / OK Go is a band. / I will move to Rome in May. / Ich wohne in Ulm. / Danke, ich heiße Eva. / Check-in is at noon."""
 
 
+@pytest.mark.row("L3")
 @pytest.mark.parametrize("said", SMALL_TALK.replace(" / ", "\n").split("\n"))
 def test_small_talk_and_requests_of_a_conversation_are_no_facts(world: World, said: str) -> None:
     assert [row["reason"] for row in retain(world, said, spoken=True)] == [
@@ -155,6 +160,7 @@ def became(world: World, known: str, told: str) -> str:
     return "apart" if told.endswith("?") else BECOMES[decision["action"]]
 
 
+@pytest.mark.row("L3")
 @pytest.mark.parametrize(("half", "found", "known"), [(0, 0.95, 0.95), (1, 0.85, 0.85)], ids=["tuned", "held out"])
 def test_what_ends_a_fact_does_so_in_98_of_100_pairs_english_and_german(
     world: World, half: int, found: float, known: float
@@ -223,6 +229,7 @@ def test_episodes_and_concepts_are_neither_ended_nor_taken_for_the_fact(world: W
 # What is superseded
 
 
+@pytest.mark.row("L3")
 @pytest.mark.parametrize(
     ("known", "told", "signal"),
     [
@@ -246,6 +253,7 @@ def test_a_contradiction_makes_a_version_of_what_it_contradicts(world: World, kn
     assert world.visible() == [told]
 
 
+@pytest.mark.row("L3")
 @pytest.mark.parametrize(
     ("known", "told"),
     [
@@ -363,6 +371,7 @@ def test_the_same_text_again_changes_nothing_but_counts(world: World) -> None:
     assert world.visible() == before
 
 
+@pytest.mark.row("L3")
 def test_related_facts_are_linked_by_how_near_they_are(world: World) -> None:
     setting(world, unsettled_named=0)
     known = world.write("The API gateway times out after 30 seconds")

@@ -7,6 +7,8 @@ from psycopg.types.json import Jsonb
 
 from tests.factories import World
 
+pytestmark = pytest.mark.row("M11")
+
 
 def told(world: World, known: str, fact: str) -> str:
     """What a fact of the same source becomes beside one that is known."""

@@ -48,6 +48,7 @@ def towards(owned: World) -> Any:
     return write
 
 
+@pytest.mark.row("L3")
 def test_orphans_stand_under_the_concept_of_their_category(world: World) -> None:
     world.write("Haskell", layer=1, category="programming/haskell")
     world.write("Alice writes lenses", category="programming/haskell")
@@ -122,6 +123,7 @@ def test_a_category_with_several_concepts_gives_the_most_similar(owned: World, t
     assert parents(owned)["eastern"] == "East"
 
 
+@pytest.mark.row("L3")
 def test_related_memories_are_linked_unless_they_stand_together(owned: World, towards: Any) -> None:
     towards("Work", 0, layer=1, category="work")
     towards("Home", 0, layer=1, category="home")
@@ -143,6 +145,7 @@ def test_a_link_that_was_taken_back_is_not_made_again(owned: World, towards: Any
     assert reflect(owned)["linked"] == []
 
 
+@pytest.mark.row("L3")
 @pytest.mark.parametrize("dry_first", [True, False])
 def test_a_second_run_changes_nothing_and_a_dry_run_says_what_the_first_does(owned: World, towards: Any, dry_first: bool) -> None:
     for n in range(6):

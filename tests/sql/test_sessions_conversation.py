@@ -51,6 +51,7 @@ def numbered(count: int, start: int = 0) -> list[str]:
 # Turns
 
 
+@pytest.mark.row("W3")
 def test_a_turn_is_read_back_as_it_was_said(world: World) -> None:
     said = say(world, "Hello", metadata={"tool": None}, said_at="2024-05-01T12:00:00+02:00")
     assert world.rows("select * from loci.list_turns(%(ns)s, 's1')") == said
@@ -69,6 +70,7 @@ def test_a_turn_is_said_now_unless_it_says_when(world: World) -> None:
     assert before <= said["said_at"] <= world.now()
 
 
+@pytest.mark.row("W3")
 def test_the_last_turns_are_replayed_oldest_first(world: World) -> None:
     say(world, *numbered(25))
     say(world, "elsewhere", session="s2")
@@ -223,6 +225,7 @@ def test_a_long_turn_is_taken(world: World) -> None:
 # The log
 
 
+@pytest.mark.row("W3")
 def test_every_turn_is_in_the_log_until_a_pass_clears_exactly_that(world: World) -> None:
     said = say(world, *numbered(3)) + say(world, "other", session="s2")
     assert [row["id"] for row in log(world)] == [row["id"] for row in said]

@@ -102,6 +102,7 @@ def test_a_session_without_a_name_is_refused(world: World, call: Any, session: s
     assert raised.value.diag.column_name == "session_id"
 
 
+@pytest.mark.row("S6")
 def test_only_what_was_injected_into_the_session_before_is_hit(world: World) -> None:
     a, b = (world.write(text)["id"] for text in "ab")
     assert hit(world, "s", a) == []
@@ -151,6 +152,7 @@ def test_an_erased_memory_is_in_no_session(world: World) -> None:
 # The end of a session
 
 
+@pytest.mark.row("S6")
 def test_what_was_injected_and_hit_raises_the_weight_of_its_aspect(world: World) -> None:
     used, memory = known(world)
     unused, other = known(world, "Work")
@@ -243,6 +245,7 @@ def sessions(world: World, count: int) -> list[int]:
     return [end(world, str(uuid4()))["decayed"] for _ in range(count)]
 
 
+@pytest.mark.row("S6")
 def test_every_tenth_session_of_an_agent_what_nothing_confirms_loses_weight(world: World) -> None:
     under, _ = known(world)
     age(world, UNUSED + 1)
@@ -263,6 +266,7 @@ def test_the_count_is_each_agents_own(world: World) -> None:
     assert sessions(world, 1) == [1]
 
 
+@pytest.mark.row("S6")
 @pytest.mark.parametrize(("days", "decayed"), [(UNUSED - 1, 0), (UNUSED + 1, 1)])
 def test_an_aspect_is_stale_after_fourteen_days(world: World, days: int, decayed: int) -> None:
     known(world)
@@ -302,6 +306,7 @@ def test_decay_stops_at_the_floor(world: World, before: float, after: float) -> 
     assert weight(world, under) == after
 
 
+@pytest.mark.row("G13")
 def test_every_number_of_the_loop_is_a_setting(world: World) -> None:
     settings(
         world,
@@ -329,6 +334,7 @@ STEPS = st.lists(
 )
 
 
+@pytest.mark.row("S6")
 @given(steps=STEPS, delta=st.floats(0, 2), decay=st.floats(0, 2), start=st.floats(0.1, 1))
 def test_weights_stay_between_floor_and_ceiling_whatever_the_order_of_things(
     world: World, steps: list[tuple[str, str, int]], delta: float, decay: float, start: float
@@ -356,6 +362,7 @@ def test_weights_stay_between_floor_and_ceiling_whatever_the_order_of_things(
 # Telemetry
 
 
+@pytest.mark.row("S6")
 def test_feedback_is_listed_newest_first_page_by_page_and_by_session(world: World) -> None:
     _, memory = known(world)
     for session in ("a", "b", "c"):

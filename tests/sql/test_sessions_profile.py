@@ -61,6 +61,7 @@ def test_each_of_two_users_of_an_agent_gets_her_own(world: World) -> None:
     assert profile(world, "Bob") == []
 
 
+@pytest.mark.row("W4")
 def test_without_a_user_each_agent_gets_what_it_heard_itself(world: World) -> None:
     world.write("I live in Oslo")
     world.write("The user likes tea", source="user")

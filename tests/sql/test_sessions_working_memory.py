@@ -89,6 +89,7 @@ def refuses(world: World, key: str, space: str | None = None) -> str:
 # Keys
 
 
+@pytest.mark.row("W2")
 def test_an_entry_is_read_back_as_it_was_written(world: World) -> None:
     value = {"steps": [1, 2.5, None, True], "ü": "é\n"}
     written = save(world, "session/abc/plan", value, ttl=60, category="work/now", tags=["a", "b c"])
@@ -105,6 +106,7 @@ def test_any_json_is_a_value(world: World, value: Any) -> None:
     assert get(world, "plan") == value
 
 
+@pytest.mark.row("W1")
 def test_a_plain_key_stands_under_the_callers_own_space(owned: World) -> None:
     assert save(owned, "plan")["key"] == "agent/operator/plan"
     (agent,) = agents(owned, 1)
@@ -166,6 +168,7 @@ def test_a_declared_space_has_two_segments(world: World, space: str) -> None:
 # Spaces
 
 
+@pytest.mark.row("W1")
 def test_nothing_outside_a_declared_space_is_written_or_deleted(world: World) -> None:
     save(world, "session/b/plan")
     for work in (save, delete):
@@ -177,6 +180,7 @@ def test_nothing_outside_a_declared_space_is_written_or_deleted(world: World) ->
         save(world, "session/ab", space="session/a")
 
 
+@pytest.mark.row("W1")
 @pytest.mark.parametrize("key", ["patrol/heartbeat/findings", "session/abc/plan", "agent/operator/plan"])
 def test_a_writer_whose_key_was_made_for_no_space_writes_and_deletes_under_its_id_alone(owned: World, key: str) -> None:
     (agent,) = agents(owned, 1)
@@ -189,6 +193,7 @@ def test_a_writer_whose_key_was_made_for_no_space_writes_and_deletes_under_its_i
     assert save(owned, "plan")["space"] == f"agent/{agent}"
 
 
+@pytest.mark.row("W1")
 def test_a_key_that_was_made_for_a_space_writes_there_and_nowhere_else(owned: World) -> None:
     patrol, other = agents(owned)
     act_with_key(owned, other)
@@ -233,6 +238,7 @@ def test_a_space_that_a_key_was_made_for_is_its_own_also_where_another_holds_it(
     assert (get(owned, "findings"), delete(owned, "findings")["deleted"]) == ("mine", True)
 
 
+@pytest.mark.row("W1")
 def test_a_space_counts_at_the_home_of_the_agent_and_elsewhere_it_is_somebody_elses(owned: World) -> None:
     (guest,) = agents(owned, 1)
     home = new_world(owned.connection)
@@ -308,6 +314,7 @@ def test_an_agent_can_always_write_its_own_space(owned: World) -> None:
     assert delete(owned, "from-the-operator")["deleted"]
 
 
+@pytest.mark.row("W1")
 def test_a_reader_reads_every_space_and_writes_none(owned: World) -> None:
     save(owned, "session/abc/plan")
     (reader,) = agents(owned, 1, "reader")
@@ -322,6 +329,7 @@ def test_a_reader_reads_every_space_and_writes_none(owned: World) -> None:
 # Time to live
 
 
+@pytest.mark.row("W1")
 def test_an_entry_lives_as_long_as_the_namespace_says_unless_the_write_does(world: World) -> None:
     assert (lived(save(world, "a")), lived(save(world, "b", ttl=0.25))) == (300, 0.25)
     world.rows('select loci_api.update_namespace(%(ns)s, \'{"settings": {"working_memory_ttl": 7.5}}\')')
@@ -339,6 +347,7 @@ def test_a_time_to_live_that_makes_no_sense_is_refused(world: World, ttl: float)
     assert raised.value.diag.column_name == "ttl_seconds"
 
 
+@pytest.mark.row("W1")
 def test_what_has_expired_is_seen_nowhere_though_nothing_swept_it(owned: World) -> None:
     save(owned, "session/abc/plan", "apples", ttl=60, category="fruit", tags=["red"])
     save(owned, "session/abc/later", "apples", ttl=3600)
@@ -369,6 +378,7 @@ def fill(world: World, space: str, count: int, **options: Any) -> None:
         save(world, f"{space}/{number:03}", **options)
 
 
+@pytest.mark.row("W1")
 def test_a_full_space_takes_no_further_entry_and_says_what_to_do(world: World) -> None:
     fill(world, "session/abc", 50)
     with pytest.raises(errors.ConfigurationLimitExceeded) as raised, world.connection.transaction():
@@ -414,6 +424,7 @@ def test_the_limit_is_a_setting(world: World) -> None:
 TREE = ["s/a", "s/a-1/x", "s/a.b/x", "s/a/x", "s/a/x/y", "s/a0/x", "s/ab/x", "t/a/x"]
 
 
+@pytest.mark.row("W2")
 @pytest.mark.parametrize(
     ("prefix", "keys"),
     [
@@ -502,6 +513,7 @@ def test_an_entry_is_found_by_the_words_of_its_value(world: World, value: Any, q
     assert found(world, query) == ["session/abc/one"]
 
 
+@pytest.mark.row("W2")
 def test_an_entry_is_found_by_key_category_and_tags(world: World) -> None:
     save(world, "session/abc/emails_inbox", category="mail/to-read", tags=["quite urgent"])
     save(world, "session/abc/other")
@@ -509,6 +521,7 @@ def test_an_entry_is_found_by_key_category_and_tags(world: World) -> None:
         assert found(world, query)[0] == "session/abc/emails_inbox"
 
 
+@pytest.mark.row("W2")
 def test_the_order_is_that_of_bm25(world: World) -> None:
     texts = {"a": "apple", "b": "apple pear pear", "c": "apple pear", "d": "plum"}
     for key, text in texts.items():
@@ -619,6 +632,7 @@ def test_null_is_not_a_value_but_the_json_null_is(world: World) -> None:
 # Deleting and sweeping
 
 
+@pytest.mark.row("W2")
 def test_a_deleted_entry_is_gone(world: World) -> None:
     save(world, "plan")
     assert delete(world, "plan") == {"key": "agent/operator/plan", "deleted": True}

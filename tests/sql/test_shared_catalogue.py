@@ -25,6 +25,7 @@ def names(connection: psycopg.Connection[Any], statement: str) -> list[str]:
     return sorted(next(iter(row.values())) for row in connection.execute(sql.SQL(statement)).fetchall())  # type: ignore[arg-type]
 
 
+@pytest.mark.row("X3")
 @pytest.mark.parametrize("kind", UNCOMMENTED)
 def test_every_object_has_a_comment(connection: psycopg.Connection[Any], kind: str) -> None:
     assert names(connection, UNCOMMENTED[kind]) == []

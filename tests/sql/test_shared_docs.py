@@ -115,6 +115,7 @@ def cell(value: Any) -> str:
     return CHANGING.sub("…", text)
 
 
+@pytest.mark.row("X3")
 @pytest.mark.skipif(WRITES, reason="writes the docs")
 @pytest.mark.parametrize(
     ("query", "answer"), [asked[1:] for asked in QUERIES], ids=[f"{p}: {q.split(chr(10))[0][:60]}" for p, q, _ in QUERIES]
@@ -124,6 +125,7 @@ def test_a_query_of_the_docs_has_the_answer_that_stands_below_it(readers: Reader
     assert answer.count("\n") > 1, "a query that finds nothing shows nothing"
 
 
+@pytest.mark.row("X3", "SQL")
 @pytest.mark.skipif(WRITES, reason="writes the docs")
 def test_the_reference_says_what_the_catalogue_says(readers: Readers) -> None:
     written = {page: dict(PART.findall(text)) for page, text in PAGES.items()}
@@ -138,6 +140,7 @@ def test_every_argument_and_column_of_the_reference_has_a_meaning(readers: Reade
     assert missing == set()
 
 
+@pytest.mark.row("X3")
 def test_every_view_and_every_function_is_in_a_query_on_its_page(readers: Readers) -> None:
     asked = {page: "".join(query for p, query, _ in QUERIES if p == page) for page in PAGES}
     named = [*reference.views(readers.service), *(f.name for f in reference.functions(readers.service))]
@@ -153,6 +156,7 @@ def test_the_pages_answer_questions() -> None:
     ] == []  # each has a question
 
 
+@pytest.mark.row("X3")
 @pytest.mark.parametrize(("view", "column", "other", "key"), JOINS, ids=[f"{view}.{column}" for view, column, _, _ in JOINS])
 def test_a_column_leads_to_the_one_row_that_its_comment_names(
     readers: Readers, view: str, column: str, other: str, key: str

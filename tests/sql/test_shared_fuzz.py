@@ -291,6 +291,7 @@ def test_a_function_answers_the_service_whatever_it_is_given(service: Target, kn
     fuzz(service, name, known["loci_app"][name], share=6 if name in READ_ONLY else 3)
 
 
+@pytest.mark.row("SQL")
 @pytest.mark.parametrize("name", READ_ONLY)
 def test_a_function_answers_an_analyst_whatever_it_is_given(analyst: Target, known: dict[str, Signatures], name: str) -> None:
     fuzz(analyst, name, known["loci_analyst"][name], share=6)

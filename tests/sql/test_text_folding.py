@@ -12,6 +12,7 @@ from tests.factories import World, day
 SAME = {name: value for name, value in STATED.items() if name != "about"}  # as a write without any of them has it
 
 
+@pytest.mark.row("M4")
 def test_an_exact_duplicate_reinforces_instead_of_making_a_row(world: World) -> None:
     first = world.write("The sky is blue.")
     second = world.write("The sky is blue.")
@@ -21,6 +22,7 @@ def test_an_exact_duplicate_reinforces_instead_of_making_a_row(world: World) -> 
     assert world.visible() == ["The sky is blue."]
 
 
+@pytest.mark.row("M4")
 @pytest.mark.parametrize("other", ["the sky is blue.", "The sky is blue. ", "The sky  is blue."])
 def test_a_content_that_differs_in_one_character_does_not_fold(world: World, other: str) -> None:
     world.write("The sky is blue.")
@@ -40,6 +42,7 @@ def test_the_same_words_in_another_category_or_about_another_do_not_fold(world: 
     assert (other["duplicate"], other["id"] == before["id"]) == (False, False)
 
 
+@pytest.mark.row("M4")
 @pytest.mark.parametrize("name", [name for name in DETAILS if name not in {"category", "about"}])
 def test_a_fold_says_what_it_did_not_take_over_and_an_update_takes_it_over(world: World, name: str) -> None:
     before = world.write("x", **SAME)
@@ -79,6 +82,7 @@ def test_a_parent_is_taken_over_by_an_update_alone(world: World) -> None:
     assert (updated["parent_id"], updated["ignored"]) == (second, [])
 
 
+@pytest.mark.row("M4")
 @pytest.mark.parametrize("lineage", [None, "l"])
 def test_a_duplicate_that_is_to_be_refused_names_what_is_there_and_changes_nothing(world: World, lineage: str | None) -> None:
     first = world.write("x", lineage=lineage, on_duplicate="refuse")
@@ -122,6 +126,7 @@ def test_another_word_for_on_duplicate_is_refused(world: World) -> None:
         world.write("x", on_duplicate="merge")
 
 
+@pytest.mark.row("M4")
 @pytest.mark.parametrize(
     "fields",
     [
@@ -155,6 +160,7 @@ def test_a_plain_write_folds_into_a_current_memory_that_stated_its_start(world: 
     assert world.write("x")["id"] == first["id"]
 
 
+@pytest.mark.row("M4")
 def test_a_plain_write_does_not_fold_into_a_memory_whose_end_was_stated(world: World) -> None:
     world.write("x", valid_to=day(40_000))
     assert not world.write("x")["duplicate"]
@@ -212,6 +218,7 @@ def test_repeats_of_a_lineage_within_a_batch_fold(world: World) -> None:
     assert len(world.history("city")) == 1
 
 
+@pytest.mark.row("M4")
 def test_the_same_content_in_two_lineages_is_two_memories(world: World) -> None:
     first, second = world.write("Oslo", lineage="a"), world.write("Oslo", lineage="b")
     assert first["id"] != second["id"]

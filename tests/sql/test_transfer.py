@@ -120,6 +120,7 @@ def namespaced(connection: psycopg.Connection[Any]) -> dict[str, set[str]]:
 # What belongs to a namespace
 
 
+@pytest.mark.row("X6")
 def test_every_table_of_a_namespace_is_exported_or_derived_and_never_both(connection: psycopg.Connection[Any]) -> None:
     sources = list(kinds(connection).values())
     assert len(sources) == len(set(sources))

@@ -10,6 +10,7 @@ from service.text.periods import period_of
 ASKED = datetime(2026, 11, 27, 10, tzinfo=UTC)  # a Friday
 
 
+@pytest.mark.row("R15")
 @pytest.mark.parametrize(
     ("question", "start", "end"),
     [
