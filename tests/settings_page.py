@@ -1,4 +1,4 @@
-"""The tables of docs/settings.md: the service's settings from their fields, those of a namespace from setting_definitions."""
+"""The lists of docs/settings.md: the service's settings from their fields, those of a namespace from setting_definitions."""
 
 import re
 from collections.abc import Iterable
@@ -33,7 +33,7 @@ def filled(text: str, made: dict[str, str]) -> str:
 
 
 def environment() -> str:
-    """Tables of the service's settings: those of its own, then a table for each group."""
+    """The service's settings: those of its own, then those of each group."""
     groups = {name: field for name, field in Settings.model_fields.items() if isinstance(field.default, BaseModel)}
     own = {name: field for name, field in Settings.model_fields.items() if name not in groups}
     tables = [f"### Service\n\n{fields_table('LOCI_', own)}"]
@@ -43,8 +43,8 @@ def environment() -> str:
 
 
 def fields_table(prefix: str, fields: dict[str, FieldInfo]) -> str:
-    """A table of fields, each under the name that it has in the environment."""
-    return table("variable", (row(variable(prefix, name, field), field) for name, field in fields.items()))
+    """Lines of fields, each under the name that it has in the environment."""
+    return table(row(variable(prefix, name, field), field) for name, field in fields.items())
 
 
 def row(name: str, field: FieldInfo) -> tuple[str, str, str, str]:
@@ -83,14 +83,11 @@ def values(field: FieldInfo) -> str:
 
 
 def bounds(lowest: Any, highest: Any, above: Any = None) -> str:
-    """A range in words."""
-    if highest is not None and above is not None:
-        return f", more than {plain(above)}, {plain(highest)} at most"
-    if highest is not None:
-        return f", {plain(lowest)} to {plain(highest)}"
-    if above is not None:
-        return f", more than {plain(above)}"
-    return "" if lowest is None else f", {plain(lowest)} or more"
+    """A range, in signs."""
+    least = f"> {plain(above)}" if above is not None else "" if lowest is None else f"≥ {plain(lowest)}"
+    if highest is None:
+        return f" {least}" if least else ""
+    return f" {plain(lowest)}–{plain(highest)}" if lowest is not None else f" {least}, ≤ {plain(highest)}".replace(" ,", "")
 
 
 def plain(number: Any) -> str:
@@ -99,12 +96,12 @@ def plain(number: Any) -> str:
 
 
 def namespace(connection: psycopg.Connection[Any]) -> str:
-    """A table for each subject that has settings."""
+    """Lines for each subject that has settings."""
     subjects: dict[str, list[tuple[str, str, str, str]]] = {}
     for subject, name, standard, kind, lowest, highest, meaning in connection.execute(DEFINITIONS).fetchall():
         shown = f"`{orjson.dumps(standard).decode()}`"
         subjects.setdefault(subject, []).append((name, shown, kind_of(kind, lowest, highest), meaning))
-    return "\n".join(f"### {subject}\n\n{table('setting', rows)}" for subject, rows in subjects.items())
+    return "\n".join(f"### {subject}\n\n{table(rows)}" for subject, rows in subjects.items())
 
 
 def kind_of(kind: str, lowest: Decimal | None, highest: Decimal | None) -> str:
@@ -114,8 +111,6 @@ def kind_of(kind: str, lowest: Decimal | None, highest: Decimal | None) -> str:
     return {"boolean": "true or false"}.get(kind, kind) + bounds(lowest, None if highest == LARGEST else highest)
 
 
-def table(first: str, rows: Iterable[tuple[str, str, str, str]]) -> str:
-    """A table in Markdown."""
-    lines = [f"| {first} | default | values | meaning |", "|---|---|---|---|"]
-    lines += [f"| `{name}` | {standard} | {allowed} | {meaning} |" for name, standard, allowed, meaning in rows]
-    return "\n".join(lines) + "\n"
+def table(rows: Iterable[tuple[str, str, str, str]]) -> str:
+    """A line for each setting."""
+    return "".join(f"- `{name}` ({standard}; {allowed}): {meaning}\n" for name, standard, allowed, meaning in rows)
