@@ -6,7 +6,6 @@ from typing import Any
 
 import psycopg
 import pytest
-from pydantic import BaseModel
 
 from service.settings import Settings
 from tests.catalogue import ROOT
@@ -57,10 +56,3 @@ def test_a_limit_of_the_page_is_the_one_that_holds(
         row = admin.execute("select standard from loci.setting_definitions() where name = %s", [where]).fetchone()
         assert row is not None
         assert json.loads(json.dumps(row["standard"])) == float(most)
-
-
-def test_every_limit_and_every_deadline_of_the_service_is_on_the_page() -> None:
-    named = {where for _, _, where in ROWS}
-    groups: dict[str, BaseModel] = {"LIMITS": Settings.model_construct().limits, "DEADLINES": Settings.model_construct().deadlines}
-    every = {f"LOCI_{group}__{name.upper()}" for group, model in groups.items() for name in type(model).model_fields}
-    assert every - named == {"LOCI_LIMITS__SPOOL_DIR"}
