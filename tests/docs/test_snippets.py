@@ -58,7 +58,6 @@ UNRUN = {  # page: how a block begins, and why it is not run
         '{"kind"': "parts of a file, shortened",
     },
     "docs/tuning.md": {"loci tune questions.jsonl": ELSEWHERE},
-    "docs/typescript.md": {"make npm": "tests/page/test_page_client.py does that", "LOCI_CORS_ORIGINS": STARTS},
     "docs/installing.md": {"pip install": INSTALLS, "make wheels": INSTALLS, "# a service with the demo": INSTALLS},
 }  # fmt: skip
 ELSEWHERE_RUN = {  # pages with a test of their own
