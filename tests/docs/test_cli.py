@@ -21,18 +21,17 @@ def row(path: str) -> str:
     said = CliRunner().invoke(app, [*path.split(), "--help"], prog_name="loci", env={"COLUMNS": "300"}).stdout
     usage = re.sub(r"\[OPTIONS\] ?", "", said.splitlines()[0].removeprefix("Usage: "))
     summary = inspect.cleandoc(COMMANDS[path].help).splitlines()[0].removesuffix(".")
-    called = usage.strip().replace("|", "\\|")
-    return f"| `{called}` | {summary}{MARK if path.split(maxsplit=1)[0] in OPERATORS else ''} |"
+    return f"- `{usage.strip()}`: {summary}{MARK if path.split(maxsplit=1)[0] in OPERATORS else ''}"
 
 
 def lists() -> str:
-    """A table of the verbs, and one for each noun. † marks what works on the database itself."""
+    """A list of the verbs, and one for each noun. † marks what works on the database itself."""
     tables = [("", [path for path in COMMANDS if " " not in path])]
     tables += [(group, [path for path in COMMANDS if path.startswith(f"{group} ")]) for group in GROUPS if group]
     made = []
     for group, paths in tables:
         title = f"### loci {group}\n\n{GROUPS[group].help}\n\n" if group else f"{MARK.strip()}: works on the database itself.\n\n"
-        made.append(title + "\n".join(["| command | what it does |", "|---|---|", *map(row, paths)]) + "\n")
+        made.append(title + "\n".join(map(row, paths)) + "\n")
     return "\n" + "\n".join(made) + "\n"
 
 

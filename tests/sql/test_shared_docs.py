@@ -47,7 +47,7 @@ ALONE = {  # identifiers that lead to no view
     "subject_id", "older_id", "newer_id",  # of things of several kinds
 }  # fmt: skip
 WRITES = os.environ.get("LOCI_WRITE_DOCS") == "1"
-AT_LEAST = 100
+AT_LEAST = 90
 
 
 @dataclass(frozen=True)
