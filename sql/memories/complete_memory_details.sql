@@ -1,5 +1,5 @@
--- What a new memory or version has of details: what was stated, else for some of them what the latest version has
--- (null: there is none), else the default. Inlines.
+-- Details of a new memory or version: as stated, else for some of them those of the latest version (null: there is
+-- none), else the default. Inlines.
 create or replace function loci_internal.complete_memory_details(p_stated loci.memory_details,
                                                                  p_latest loci.memory_details)
                                                                      returns loci.memory_details

@@ -1,9 +1,10 @@
 -- Erase memories for good: unlike forgetting, which only sets a status, nothing of them is left in any table. One
 -- transaction. versions 'all': every version of their lineages; 'this': the named ones alone, the node keeps its
--- place. subtree: with everything that stands under them now. What rested on them goes too: facts; evidence, and edges
--- left without any; entities that nothing else mentions, unless somebody stated them by hand; kept replies; what the
--- change feed and reports of passes said of it; signals about it; and what a merge or a lesson made of it
--- (derived_lineages), whose other sources come back. Whoever may write may erase, as with forgetting. Turns of
+-- place. subtree: with everything that stands under them now. Everything that rested on them goes too: facts;
+-- evidence, and edges left without any; entities that nothing else mentions, unless somebody stated them by hand;
+-- kept replies; texts in the change feed and in reports of passes; signals about it; and the results of merges and
+-- lessons (derived_lineages), whose other sources come back.
+-- A writer may erase, as it may forget. Turns of
 -- conversation that hold all the words of an erased text stay, unless they are to go as well (p_with_turns). The
 -- receipt names them (turns: [{session_id, id}], the first 1,000, and how many there are), and says what the server
 -- counted in this transaction, triggers and cascades included: rows by table. The worker waits, and who finds the axes

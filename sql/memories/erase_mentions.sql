@@ -1,6 +1,6 @@
--- What memories mention, once they are gone: the mentions go, the counters of the entities sink by those of memories
--- that were not forgotten, never below 0, and so do those of the sessions that the memories were observations of; a
--- session that has nothing else on an entity goes. An entity that one observation is left of has its initial
+-- Mentions of erased memories go; the counters of the entities sink by those of memories that were not forgotten,
+-- never below 0, and so do those of the sessions that the memories were observations of; a session that has nothing
+-- else on an entity goes. An entity that one observation is left of has its initial
 -- confidence again; of more, it is not known which of them restored, and confidence stays. Returns the entities that
 -- nothing mentions any more, not even what is forgotten, and that go with them: those that nobody stated
 -- (entity_is_stated), those that were removed before, and what was merged into them. Locked in order of
@@ -85,8 +85,8 @@ $$;
 comment on function loci_internal.with_merged(integer, uuid[]) is
     'Entities and those that were merged into them.';
 
--- Which entities stand for those of some that were merged, by now? {id: id}; the others are left out. What a memory
--- observed of a merged entity, it observed of this one. A primary key look-up an entity, and one more a merge.
+-- Which entities stand for those of some that were merged, by now? {id: id}; the others are left out. An observation
+-- of a merged entity is one of this entity. A primary key look-up an entity, and one more a merge.
 create or replace function loci_internal.entities_standing_for(p_namespace_id integer, p_ids uuid[]) returns jsonb
 language sql stable set search_path = ''
 as $$

@@ -72,7 +72,7 @@ language sql immutable parallel safe
 return encode((p_item).content_hash, 'hex') || ' ' || coalesce(((p_item).details).category, 'general') || ' '
        || (p_item).fold_scope;
 comment on function loci_internal.fold_key(loci_internal.memory_input) is
-    'What exact duplicates have in common.';
+    'Fields that exact duplicates have in common.';
 
 -- Which memory says exactly what an item says that may fold, of the same subject and party, and in the category that
 -- the item states, if it states one? One that is open, or lasts until a version that was announced begins. By the

@@ -25,7 +25,7 @@ comment on view loci.links is
 comment on column loci.links.namespace is 'Name of the namespace.';
 comment on column loci.links.source_lineage is
     'Lineage that the link starts from; what it says now: Joins current_memories.lineage.';
-comment on column loci.links.source is 'What that memory says now, or said last.';
+comment on column loci.links.source is 'Present content of that memory, else its last.';
 comment on column loci.links.type is 'Free text: related_to, part_of, contradicts, supports, ….';
 comment on column loci.links.target_lineage is
     'Lineage that it points to; what it says now: Joins current_memories.lineage.';

@@ -1,7 +1,7 @@
 -- Before memories are noted as evidence: lock them, so that none is forgotten until the transaction ends, and say
 -- which of the items names one that is forgotten: its place, from 1, and the memory. ended: those that have an end.
--- p_ids: the memory of each item, or null. As every writer: memories come before entities. Who forgets one at this
--- moment is waited for. A probe of the primary key a memory.
+-- p_ids: the memory of each item, or null. As every writer: memories come before entities. A transaction that forgets
+-- one at this moment is waited for. A probe of the primary key a memory.
 create or replace function loci_internal.lock_evidence(p_namespace_id integer, p_ids uuid[], out place integer,
                                                        out memory_id uuid, out ended uuid[])
 language plpgsql volatile set search_path = '' set enable_seqscan = off

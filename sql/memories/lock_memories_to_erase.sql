@@ -1,7 +1,7 @@
 -- Find the memories to erase, and keep every writer that could meet them waiting: lineages in order of name, then the
 -- rows, then the hierarchy, as writes do. A lineage without a row in lineages (its memory was written without a name)
--- gets one and loses it again: uncommitted, it holds up a first writer of that name all the same. What was written
--- meanwhile is seen, because each statement looks anew. Errors: P0002, 40001.
+-- gets one and loses it again: uncommitted, it holds up a first writer of that name all the same. Rows written
+-- meanwhile are seen, because each statement looks anew. Errors: P0002, 40001.
 create or replace function loci_internal.lock_memories_to_erase(p_namespace_id integer, p_ids uuid[], p_all boolean,
                                                                 p_subtree boolean) returns uuid[]
 language plpgsql volatile set search_path = '' set enable_seqscan = off

@@ -1,4 +1,4 @@
--- What is said about a memory beside its content and its time. Inlines.
+-- Details of a memory, beside its content and its time. Inlines.
 create or replace function loci.memory_details(p_memory loci_data.memories) returns loci.memory_details
 language sql immutable parallel safe
 as $$
@@ -6,4 +6,4 @@ as $$
                p_memory.metadata, p_memory.about)::loci.memory_details
 $$;
 comment on function loci.memory_details(loci_data.memories) is
-    'What is said about a memory beside its content and its time.';
+    'Details of a memory, beside its content and its time.';

@@ -1,5 +1,5 @@
--- Is a memory visible at the filter's two times, and does it pass the rest of it? Inlines into the arms. What changed
--- after known_at is judged as it was believed then (memory_was_visible).
+-- Is a memory visible at the filter's two times, and does it pass the rest of it? Inlines into the arms. A row that
+-- changed after known_at is judged as it was believed then (memory_was_visible).
 create or replace function loci_internal.memory_is_visible(p_memory loci_data.memories,
                                                            p_filter loci_internal.memory_filter) returns boolean
 language sql stable parallel safe

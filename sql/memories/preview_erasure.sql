@@ -29,5 +29,5 @@ begin
     return next;
 end $$;
 comment on function loci_api.preview_erasure(text, uuid[], text, boolean, integer, boolean) is
-    'What erasing memories would take along: they are erased, and that is taken back. Errors: 42501, P0002, 22023, '
-    '40001.';
+    'Things that erasing memories would take along: they are erased, and that is taken back. '
+    'Errors: 42501, P0002, 22023, 40001.';

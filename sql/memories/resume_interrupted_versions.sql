@@ -1,6 +1,6 @@
--- What was true before and after an interlude: the statement that a new version interrupted goes on where that one
--- ends, until where it would have ended, as one more version, with the entities that it mentions, the edges that it
--- shows (carry_observations) and the facts that rest on it (resume_facts).
+-- An interrupted statement goes on after the interlude: from where the new version ends until where the statement
+-- would have ended, as one more version, with the entities that it mentions, the edges that it shows
+-- (carry_observations) and the facts that rest on it (resume_facts).
 create or replace function loci_internal.resume_interrupted_versions(p_namespace_id integer,
                                                                      p_plan loci_internal.memory_input[]) returns void
 language plpgsql volatile set search_path = '' set enable_seqscan = off

@@ -48,8 +48,8 @@ $$;
 comment on function loci_internal.release_ends(integer, uuid[]) is
     'Let observations hold as long as their memories, whose ends they had taken over.';
 
--- What memories show counts from a moment on where p_steps has 1 for them, and no longer where it has -1; where it has
--- 0, they were ended or corrected, and are mentions as before.
+-- Observations of memories count from a moment on where p_steps has 1 for them, and no longer where it has -1; where
+-- it has 0, the memories were ended or corrected, and are mentions as before.
 create or replace function loci_internal.turn_evidence(p_namespace_id integer, p_ids uuid[], p_steps integer[],
                                                        p_at timestamptz) returns void
 language plpgsql volatile set search_path = '' set plan_cache_mode = force_generic_plan set enable_nestloop = off

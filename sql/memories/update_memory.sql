@@ -1,8 +1,8 @@
 -- Change what is said about a memory, not what it says: its details (loci.memory_details), its validity, and the
 -- parent. Absent keys keep their value; metadata of null are none. valid_from and valid_to correct or end this version;
 -- overlap with another is refused. parent_id (null: detach) is a move: it holds from parent_since on, by default now,
--- for as long as the version is valid; a version that is no longer valid is corrected for all of its time. What was
--- believed before stays askable with known_at. Another content is another version: write it with the lineage. Triggers
+-- for as long as the version is valid; a version that is no longer valid is corrected for all of its time. Earlier
+-- beliefs stay askable with known_at. Another content is another version: write it with the lineage. Triggers
 -- keep index, beliefs and closure. Its key stays, so the row is locked no more than that: the log of a recall that
 -- shows it at the same moment refers to it. Errors: 42501, P0002, 22023, 23503, 23514, 23P01 (overlap), 23505 (another
 -- says the same), 23000 (cycle).

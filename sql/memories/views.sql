@@ -1,4 +1,4 @@
--- What is believed and valid now. Under the policies: rows of granted namespaces only.
+-- Memories that are believed and valid now. Under the policies: rows of granted namespaces only.
 create or replace view loci.current_memories with (security_invoker = true) as
 select n.name as namespace, m.id, m.lineage, m.version, m.content,
        (select coalesce((select v.id from loci_data.memories v
@@ -28,7 +28,7 @@ comment on column loci.current_memories.parent_id is
 comment on column loci.current_memories.valid_from is 'Valid time: from when it is true.';
 comment on column loci.current_memories.valid_to is 'Valid time: until when (exclusive); null: still.';
 comment on column loci.current_memories.recorded_at is 'Recorded time: when it was written.';
-comment on column loci.current_memories.source is 'Who said it.';
+comment on column loci.current_memories.source is 'The speaker.';
 comment on column loci.current_memories.session_id is 'The conversation it comes from.';
 comment on column loci.current_memories.observations is 'How often exactly this was written.';
 comment on column loci.current_memories.last_observed_at is 'When it was last written.';

@@ -28,7 +28,7 @@ $$;
 comment on function loci_internal.withdraw_observations(integer, uuid[], timestamptz) is
     'Let observations count from a moment on, or no longer, as their memories stand.';
 
--- What memories show is shown by others that were made of them, too: their observations, and those that they carry.
+-- Memories that were made of others show what these showed, too: their observations, and those that they carry.
 -- p_ids and p_made are pairs. Index edge_observations_memory, edge_observations_carried.
 create or replace function loci_internal.carry_observations(p_namespace_id integer, p_ids uuid[], p_made uuid[])
 returns void

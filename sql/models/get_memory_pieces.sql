@@ -16,4 +16,4 @@ begin
     join loci_data.memory_pieces p on p.namespace_id = v_ns and p.memory_id = m.id and p.model = p_model;
 end $$;
 comment on function loci_api.get_memory_pieces(text, bigint[], text) is
-    'What a reranker''s model has read of memories, by document number. Errors: 42501, P0002.';
+    'Pieces that a reranker''s model has read of memories, by document number. Errors: 42501, P0002.';

@@ -1,6 +1,6 @@
--- Let nobody write memories, entities or models until the transaction ends. Who holds one of these tables may be about
--- to write the other, so this never waits for long while it holds one: it lets go and tries again, and what others do
--- is never the victim of a deadlock. Errors: 55P03 (they were not free together in fifty tries of up to 0.1 s).
+-- Let nobody write memories, entities or models until the transaction ends. A holder of one of these tables may be
+-- about to write the other, so this never waits for long while it holds one: it lets go and tries again, and never
+-- makes others the victim of a deadlock. Errors: 55P03 (they were not free together in fifty tries of up to 0.1 s).
 create or replace function loci_internal.hold_writers() returns void
 language plpgsql volatile set search_path from current
 as $$

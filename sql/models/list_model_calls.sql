@@ -1,5 +1,6 @@
 -- Which calls of models were made, for what, and what did they cost? Newest first, a page at a time: p_cursor is the id
--- of the last one of the page before. Of one purpose, or of one job. Primary key, or index model_calls_job: it is
+-- of the last one of the page before. Calls of one purpose, or of one job.
+-- Primary key, or index model_calls_job: it is
 -- planned for each call. Security definer: past the policies; checks the caller itself. Errors: 42501, P0002, 22023
 -- (limit).
 create or replace function loci.list_model_calls(
@@ -51,4 +52,4 @@ as $$
       and c.started_at < (p_day + 1)::timestamp at time zone 'UTC'
 $$;
 comment on function loci_internal.model_calls_of_day(integer, date) is
-    'What calls of models have used on a day, and what they may.';
+    'Use of models on a day, and the budget.';

@@ -39,7 +39,7 @@ comment on column loci.model_calls.namespace is 'Name of the namespace.';
 comment on column loci.model_calls.id is 'Identifier; orders by time.';
 comment on column loci.model_calls.job_id is 'The job that made it; null: a request did. Joins jobs.id.';
 comment on column loci.model_calls.purpose is
-    'What for: memories, entities, preferences, graph, contradictions, enrichment, retain or reflect.';
+    'Purpose: memories, entities, preferences, graph, contradictions, enrichment, retain or reflect.';
 comment on column loci.model_calls.model is 'Name of the model.';
 comment on column loci.model_calls.state is 'running (also of a worker that died meanwhile), succeeded or failed.';
 comment on column loci.model_calls.started_at is 'When.';

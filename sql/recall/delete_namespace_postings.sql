@@ -1,5 +1,5 @@
 -- Trigger: postings go with their namespace, which a foreign key would see to at a higher price: it locks the row of
--- the namespace for each word of a text. Who writes postings holds that row, or one of a memory, to the end, and
+-- the namespace for each word of a text. A writer of postings holds that row, or one of a memory, to the end, and
 -- deleting the namespace waits for both; the name begins with zz, so that it comes behind the cascades.
 create or replace function loci_internal.delete_namespace_postings() returns trigger
 language plpgsql volatile

@@ -71,8 +71,8 @@ begin
 end $$;
 comment on function loci_api.examine_memory(text, text, text, real[], jsonb, timestamptz, timestamptz, text[],
                                             vector[]) is
-    'What a recall would ask of one memory: status, times and filters, whether it passes each, and what it shares with '
-    'the question. Errors: 42501, P0002, 22023.';
+    'Status, times and filters of one memory as a recall would see them: whether it passes each, and what it '
+    'shares with the question. Errors: 42501, P0002, 22023.';
 
 -- Each filter by itself: what was asked for, what the memory has, and whether it passes.
 create or replace function loci_internal.filter_checks(p_namespace_id integer, p_memory loci_data.memories,

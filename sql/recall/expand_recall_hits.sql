@@ -6,7 +6,8 @@
 -- p_seeds says; standing_ids and standings: how documents and neighbours stand to whom the question is about
 -- (hit_standings); p_user: who asks; unknown: terms of the question that no memory here has; memories: how many there
 -- are. p_from, p_to: the time that the question asks about; time_ids and time_gaps: days between it and documents and
--- neighbours (days_from_period). What a namespace has nothing of (hierarchy and links, names) is not asked. took_ms:
+-- neighbours (days_from_period). Arms of which a namespace has nothing (hierarchy and links, names) are not asked.
+-- took_ms:
 -- milliseconds for neighbours, hierarchy, shared names; null for what did not take part. Security definer; checks
 -- first.
 create or replace function loci_api.expand_recall_hits(
@@ -73,7 +74,7 @@ begin
 end $$;
 comment on function loci_api.expand_recall_hits(text, text, bigint[], bigint[], text[], jsonb, timestamptz,
                                                 timestamptz, text, timestamptz, timestamptz) is
-    'What stands around the best hits of a recall: neighbours in their sessions, hierarchy and links, memories that '
+    'Surroundings of the best hits of a recall: neighbours in their sessions, hierarchy and links, memories that '
     'share rare names; how much of the question each says; one row of parallel arrays.';
 
 -- How many days lie between a time and each of some memories? 0: it began to be true then, or was true then and is no

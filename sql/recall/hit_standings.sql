@@ -116,4 +116,4 @@ begin
     return v_asked;
 end $$;
 comment on function loci_internal.whom_is_asked(integer, text, text, text[], uuid[]) is
-    'Of whom a question asks: names, words, whether of the one who asks, and in which role.';
+    'Subject of a question: names, words, whether it is the one who asks, and in which role.';

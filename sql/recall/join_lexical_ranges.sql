@@ -1,8 +1,8 @@
 -- Behind the blocks of postings: takes the postings of p_size documents of a namespace of at least p_least out of the
 -- blocks and writes them as a range of impacts (lexical_ranges, lexical_impacts), up to eight ranges at once where as
--- many wait; or writes a range anew that is worn (next_lexical_range). What is read and written takes no lock; only to
--- take the blocks away the index is locked, and only if it is free: who changes or erases a memory waits for that
--- moment at most, who adds one never does. If something of it was changed meanwhile nothing happens, and the next look
+-- many wait; or writes a range anew that is worn (next_lexical_range). Reading and writing take no lock; only to take
+-- the blocks away the index is locked, and only if it is free: a change or an erasure waits for that moment at most,
+-- an addition never does. If something of it was changed meanwhile nothing happens, and the next look
 -- tries again. One transaction: readers, and whoever comes after a kill, see the blocks or the range. One at a time in
 -- the database. Cost: about 0.1 ms a document.
 create or replace function loci_api.join_lexical_ranges(p_size integer default 8000, p_least integer default 32000)

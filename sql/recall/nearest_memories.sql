@@ -5,7 +5,7 @@
 -- iterative scan within that budget comes before that. The HNSW statement is planned on every call (0.2 ms): it
 -- names the model and its dimensions, as the partial index does. Without sorting it has one plan, whatever the
 -- statistics: the index in order, each memory looked up as it comes. p_plain: the filter restricts nothing, and the
--- past is not asked for. Who calls it has checked the caller, and reads past the policies. Errors: 22023.
+-- past is not asked for. Callers have checked the rights; it reads past the policies. Errors: 22023.
 create or replace function loci_internal.nearest_memories(
     p_namespace_id integer, p_embedding real[], p_filter loci_internal.memory_filter, p_plain boolean,
     p_limit integer)

@@ -1,6 +1,6 @@
 -- Which memories were said just before and after these, in the same session? Up to two on each side, visible and
 -- passing the filters, with who said it; and each of these itself, at distance 0. Two short ranges of the index
--- memories_session each. Who calls it has checked the caller, and reads past the policies.
+-- memories_session each. Callers have checked the rights; it reads past the policies.
 create or replace function loci_internal.neighbours_in_session(
     p_namespace_id integer, p_documents bigint[], p_filter loci_internal.memory_filter)
 returns table (doc_id bigint, neighbour_id bigint, distance integer, source text)

@@ -1,10 +1,11 @@
 -- Which names does a question hold: of entities, and of what one memory alone mentions so far? A name inside a longer
 -- one does not count. Entities are found by name_phrases. The beginnings of name_candidates are not indexed: every
--- phrase of up to 8 tokens is looked up in their primary key. What was only read out of texts counts where the question
--- means it as a name: it is written with a capital or a digit, and is not the lone first word, which always is; or
--- three of four memories that have its rarest word have it as this name; or the question knows no capitals, and it has
--- several words. Headings make "The" and "Books" names, and a question about books should not be led by them. Of the
--- first 2,000 characters.
+-- phrase of up to 8 tokens is looked up in their primary key. A name that was only read out of texts counts where the
+-- question means it as a name: it is written with a capital or a digit, and is not the lone first word, which always
+-- is; or three of four memories that have its rarest word have it as this name; or the question knows no capitals,
+-- and it has several words.
+-- Headings make "The" and "Books" names, and a question about books should not be led by them. The first 2,000
+--  characters are read.
 create or replace function loci_internal.question_names(p_namespace_id integer, p_text text)
 returns table (name text, entity_id uuid, memory_id uuid)
 language plpgsql stable set search_path = '' set plan_cache_mode = force_generic_plan

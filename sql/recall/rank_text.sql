@@ -1,8 +1,8 @@
 -- The work of search_text: exact BM25 (Robertson and Zaragoza, 2009; k1 = 1.2, b = 0.75) over the terms of a question,
 -- OR-ed, with the namespace's own statistics. A large namespace has ranges (search_ranges); any other reads the blocks
 -- of each term by the primary key of postings, then walks down the ranking until p_limit memories pass the filter:
--- first among the best 4 × p_limit, and only if that did not suffice among all. Who calls it has checked the caller,
--- and reads past the policies. Cost: about 0.4 µs a posting.
+-- first among the best 4 × p_limit, and only if that did not suffice among all. Callers have checked the rights; it
+-- reads past the policies. Cost: about 0.4 µs a posting.
 create or replace function loci_internal.rank_text(p_namespace_id integer, p_query text,
                                                    p_filter loci_internal.memory_filter, p_limit integer)
 returns table (id uuid, doc_id bigint, score double precision)

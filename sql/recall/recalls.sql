@@ -30,5 +30,5 @@ comment on column loci.recalls.as_of is 'Valid at; null: now.';
 comment on column loci.recalls.known_at is 'As known at; null: now.';
 comment on column loci.recalls.skipped is 'Arms that did not take part, and why.';
 comment on column loci.recalls.took_ms is 'Milliseconds until the ranking stood.';
-comment on column loci.recalls.agent_id is 'Who asked.';
+comment on column loci.recalls.agent_id is 'Agent that asked.';
 comment on column loci.recalls.agent is 'Name of that agent.';

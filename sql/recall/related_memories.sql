@@ -1,4 +1,4 @@
--- What stands around these memories in the hierarchy: parent, children, siblings, and links. Seeds come best first; a
+-- Relatives of these memories in the hierarchy: parent, children, siblings, and links. Seeds come best first; a
 -- relative is worth its relation (link: its strength of then, see link_at) over the rank of its seed. At most 20 of a
 -- kind for a seed.
 -- Ranges of memory_closure and memory_links by node, then the visible version of each.

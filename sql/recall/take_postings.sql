@@ -1,5 +1,5 @@
 -- Take the postings of documents out of blocks, under the lock of the index; 55P03 where these are not what they were
--- when they were read. What is left of the blocks is written anew.
+-- when they were read. The rest of the blocks is written anew.
 create or replace function loci_internal.take_postings(p_namespace_id integer, p_documents bigint[], p_terms bigint[],
                                                        p_blocks bigint[], p_size bigint) returns void
 language plpgsql volatile set search_path = '' set plan_cache_mode = force_custom_plan

@@ -20,7 +20,7 @@ comment on column loci.recall_log.namespace is 'Name of the namespace.';
 comment on column loci.recall_log.recall_id is
     'The recall; the same in every namespace that one question searched. Joins recalls.id.';
 comment on column loci.recall_log.at is 'When it was asked.';
-comment on column loci.recall_log.agent_id is 'Who asked.';
+comment on column loci.recall_log.agent_id is 'Agent that asked.';
 comment on column loci.recall_log.session_id is 'The conversation that asked.';
 comment on column loci.recall_log.query is 'The question.';
 comment on column loci.recall_log.fusion is 'linear, rrf or relative_score.';
@@ -34,7 +34,7 @@ comment on column loci.recall_log.arms is 'By arm that found it: rank and score 
 comment on column loci.recall_log.injected_at is 'When the session was shown it, at the recall or later; null: not.';
 comment on column loci.recall_log.hits is 'How often the session has found it by its words after it was shown.';
 comment on column loci.recall_log.last_hit_at is 'When it did last.';
-comment on column loci.recall_log.useful is 'What was said of it later.';
+comment on column loci.recall_log.useful is 'Note of the rating.';
 comment on column loci.recall_log.note is 'Why.';
 comment on column loci.recall_log.rated_at is 'When that was said.';
 comment on column loci.recall_log.rated_by is 'By whom.';

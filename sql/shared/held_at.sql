@@ -13,7 +13,7 @@ end $$;
 comment on function loci.held_at(loci_data.memories, timestamptz, timestamptz) is
     'Whether a memory held at as_of, as believed at a moment before its last change.';
 
--- The same of an attribute. What changed without another belief (a counter) is believed as it stands.
+-- The same of an attribute. A row that changed without another belief (a counter) is believed as it stands.
 create or replace function loci.held_at(p_attribute loci_data.attributes, p_as_of timestamptz, p_known_at timestamptz)
 returns boolean
 language plpgsql stable parallel safe set search_path = ''

@@ -2,7 +2,7 @@
 -- position in the feed yet must not move past an erasure, and the sequencer locks rows in another order than a
 -- namespace's cascades do. 'worker': what the worker has claimed it holds in its memory, with the words of the turns
 -- around it. Alone waits for the batches under way and holds off new ones; otherwise it never waits, and says whether
--- it may. Held to the end of the transaction. Of the feed a sequencer is alone too: it locks and changes the row of
+-- it may. Held to the end of the transaction. A sequencer is alone in the feed too: it locks and changes the row of
 -- feeds.
 create or replace function loci_internal.lock_background_work(p_namespace_id integer, p_work text, p_alone boolean)
 returns boolean

@@ -70,6 +70,6 @@ begin
     from counted c join first f on f.name = c.name order by c.name;
 end $$;
 comment on function loci_api.service_metrics() is
-    'What a monitor asks of the database: a row for each queue (memories, entities, reembedding, names, changes) with '
-    'what waits, at most 100,000, and since when; beside it invalid indexes, connections in use and at most. Operator '
+    'Figures for a monitor: a row for each queue (memories, entities, reembedding, names, changes) with what '
+    'waits, at most 100,000, and since when; beside it invalid indexes, connections in use and at most. Operator '
     'only.';

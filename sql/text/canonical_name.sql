@@ -23,7 +23,7 @@ comment on function loci.fold_characters(text) is
     'Text lower-cased, with white space, apostrophes, quotes and dashes of all kinds as those of a keyboard; one '
     'character for each of its composed form (NFC).';
 
--- What fold_characters does, for a text that is not ASCII. The capital I with a dot becomes i, whatever the locale,
+-- The part of fold_characters for texts beyond ASCII. The capital I with a dot becomes i, whatever the locale,
 -- because lower() may make two characters of it. Pure, inlines.
 create or replace function loci.fold_unicode(p_text text) returns text
 language sql immutable parallel safe

@@ -48,4 +48,4 @@ begin
         then v_new end;
 end $$;
 comment on function loci_internal.correct_signal(loci_internal.statement, loci_internal.statement, text[], text[]) is
-    'What a statement that corrects an older one says instead, or null.';
+    'Statement that corrects an older one, without its words of correction; null: none.';

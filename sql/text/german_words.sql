@@ -1,6 +1,6 @@
 -- The words of a German statement with those that build it (articles, prepositions, auxiliaries, verbs with one object,
 -- nouns with one value, opposites) in English, so that one lexicon and one set of rules read both languages: "bob wohnt
--- nicht mehr in münchen" is "bob no longer lives in münchen". What a statement is about keeps its words. Tokens are
+-- nicht mehr in münchen" is "bob no longer lives in münchen". Subjects of a statement keep their words. Tokens are
 -- lower-case, parted by single spaces. A text that has English words of structure, or no German ones, is left as it is.
 -- Pure.
 create or replace function loci_internal.read_german(p_words text) returns text

@@ -2,8 +2,8 @@
 -- (observations, beginnings and ends of spells; the newest 50), with the confidence since then, from when that decays,
 -- and when it has faded by that. So whoever has this knows the effective confidence of any moment: confidence ×
 -- e^(−decay_rate × days since restored_at), living before fades_at. confidence null: it does not hold; restored_at
--- null: nothing decays (see edge_at); fades_at null: never. Before its first moment it is not born. Of at most 5,000
--- edges, the strongest. Each moment costs a call of edge_at.
+-- null: nothing decays (see edge_at); fades_at null: never. Before its first moment it is not born. At most 5,000
+-- edges are told, the strongest. Each moment costs a call of edge_at.
 create or replace function loci_internal.constellation_history(p_namespace_id integer, p_ids uuid[],
                                                                p_known_at timestamptz) returns json
 language plpgsql stable set plan_cache_mode = force_generic_plan set enable_seqscan = off

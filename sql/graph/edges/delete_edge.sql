@@ -1,5 +1,5 @@
 -- Take an edge back: it is no longer believed from now on, but stays for the record. Observing it again makes a new
--- one. What had made way for it, of a type with one target at a time, goes on. Security definer: writes past the
+-- one. Edges that had made way for it, of a type with one target at a time, go on. Security definer: writes past the
 -- policies; checks the caller itself. Errors: 42501, P0002.
 create or replace function loci_api.delete_edge(p_namespace text, p_id uuid)
 returns table (id uuid, source_id uuid, source text, type text, target_id uuid, target text, literal text,

@@ -1,7 +1,8 @@
 -- Edges as the API shows them, at a moment, as known at another (infinity: as believed now): names joined, effective
 -- confidence, faded or not, the spell of then as believed then, confidence and counts of the evidence until then (see
 -- edge_at). strength, aspect and metadata are present ones, and so are the names, and the rates and threshold of decay;
--- fades_at is reckoned from them. Of an edge that holds and was not observed yet: 0 observations, nothing decayed.
+-- fades_at is reckoned from them. An edge that holds and was not observed yet has 0 observations, and nothing has
+-- decayed.
 create or replace function loci_internal.edge_rows(p_namespace_id integer, p_ids uuid[], p_as_of timestamptz,
                                                    p_known_at timestamptz)
 returns table (id uuid, source_id uuid, source text, type text, target_id uuid, target text, literal text,

@@ -24,4 +24,4 @@ comment on column loci.edge_types.single_valued is 'Whether a source has at most
 comment on column loci.edge_types.description is 'What the type means.';
 comment on column loci.edge_types.updated_at is 'When its settings last changed; null: it has none of its own.';
 comment on column loci.edge_types.edges is 'Edges believed, faded ones included.';
-comment on column loci.edge_types.faded is 'Of these, those whose confidence has fallen below the threshold.';
+comment on column loci.edge_types.faded is 'Edges among these whose confidence has fallen below the threshold.';

@@ -7,7 +7,7 @@
 --   own_id   the kept entity's own edge that it met
 -- An observation is known by its origin. One by a memory that also said the kept entity's own edge is there once: it
 -- stays, and goes back too. An edge that another merge has closed as a loop is shut: what comes back is taken from it,
--- and it stays closed. What an edge between the two entities had, and nobody has been given since, is at the edge
+-- and it stays closed. Fields of an edge between the two entities that nobody has been given since stay at the edge
 -- itself.
 create or replace function loci_internal.edges_moved_by_merge(p_namespace_id integer, p_merge_id uuid)
 returns table (old_id uuid, at_id uuid, base_id uuid, own_id uuid, believed boolean, back uuid[], gone uuid[])

@@ -1,5 +1,5 @@
--- What stays at the kept entity when a merge is undone, for record_edges: of each edge that is split, the evidence that
--- did not come from the merged one's. None of that: nothing stays, unless the kept entity had the edge itself. Where
+-- The kept entity keeps, when a merge is undone, for record_edges: the evidence of each split edge that did not come
+-- from the merged entity's. None of that: nothing stays, unless the kept entity had the edge itself. Where
 -- nothing was written since, what it says is what the kept one's own edge said. p_found: rows of edges_moved_by_merge.
 create or replace function loci_internal.edges_staying_after_split(p_namespace_id integer, p_found jsonb) returns jsonb
 language sql stable set search_path = '' set enable_seqscan = off

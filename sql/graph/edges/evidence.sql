@@ -1,4 +1,5 @@
--- What edges rest on: each observation, with the edge, the memory and the agent. Copies of it that stand at edges which
+-- Evidence of edges: each observation, with the edge, the memory and the agent.
+-- Copies of it that stand at edges which
 -- a merge has closed are left out. Indexes edge_observations_edge, _memory, _operation, _observed. Its agent is looked
 -- up in operations row by row, by the primary key: as a join it would be planned without statistics of the namespace,
 -- and without via <> '', which is always true, over the whole index operations_agent, which has all that is asked.
@@ -19,7 +20,7 @@ join loci_data.entities s on s.namespace_id = e.namespace_id and s.id = e.source
 left join loci_data.entities t on t.namespace_id = e.namespace_id and t.id = e.target_id
 left join loci_data.memories m on m.namespace_id = o.namespace_id and m.id = o.memory_id;
 comment on view loci.evidence is
-    'What edges rest on: one row each time that somebody said so. Also of edges that have faded or ended.';
+    'Evidence of edges: one row each time that somebody said so. Also of edges that have faded or ended.';
 comment on column loci.evidence.namespace is 'Name of the namespace.';
 comment on column loci.evidence.id is 'Identifier.';
 comment on column loci.evidence.edge_id is 'The edge; those that live are in edges. Joins edges.id.';
@@ -38,11 +39,11 @@ comment on column loci.evidence.valid_to is 'Valid time: until when, as stated; 
 comment on column loci.evidence.recorded_at is 'Recorded time: when it was written.';
 comment on column loci.evidence.counts is 'Whether it counts now; false: its memory was forgotten.';
 comment on column loci.evidence.reinforcement is
-    'What it does to confidence in a new conversation: full, initial or running_average; corrected: it is a '
-    'correction, which counts as no observation.';
+    'Effect on confidence in a new conversation: full, initial or running_average; corrected: a correction, which '
+    'counts as no observation.';
 comment on column loci.evidence.operation_id is
     'The operation that observed it; null: not known any more. Joins operations.id.';
-comment on column loci.evidence.agent_id is 'Who observed it; null: not known any more.';
+comment on column loci.evidence.agent_id is 'Agent that observed it; null: not known any more.';
 comment on column loci.evidence.agent is 'Name of that agent.';
 comment on column loci.evidence.source_id is 'Identifier of the source. Joins entities.id.';
 comment on column loci.evidence.target_id is 'Identifier of the target. Joins entities.id.';

@@ -1,7 +1,7 @@
 -- Give edges of one entity to another: those believed now (p_ids: only these). Each is closed and recorded anew with
 -- the other end, at one moment, so that known_at before it still shows them as they were. Where the other has an edge
 -- of the same type and target, the two become one, with the evidence of both. An edge between the two would lead from
--- an entity to itself: it is only closed. What became of which stands in edge_moves. Edges are locked in order of id;
+-- an entity to itself: it is only closed. edge_moves says what each edge became. Edges are locked in order of id;
 -- both entities are the caller's. Returns how many moved.
 create or replace function loci_internal.move_edges(p_namespace_id integer, p_merge_id uuid, p_from uuid, p_to uuid,
                                                     p_ids uuid[], p_at timestamptz)

@@ -1,5 +1,5 @@
--- What was believed of edges is what their evidence says, now that some of it was erased: an erased memory leaves
--- nothing behind in the past either, and takes nothing from what others said. p_ids: edges whose evidence went; of a
+-- Beliefs about edges follow their evidence, now that some of it was erased: an erased memory leaves nothing behind
+-- in the past either, and takes nothing from what others said. p_ids: edges whose evidence went; of a
 -- type with one target at a time, all edges that their sources ever had of it are looked at. The state of each moment
 -- at which evidence was recorded, withdrawn or brought back is folded anew; edges that were recorded anew since keep
 -- what held until then. The caller holds the edges, and has folded those that are believed (refold_edges). Cost: a fold
@@ -99,8 +99,8 @@ $$;
 comment on function loci_internal.moments_of_evidence(integer, uuid[]) is
     'Moments at which what is believed of edges may have changed.';
 
--- What edges were believed to hold between two moments of recorded time (p_until null: from then on): the belief that
--- ends there goes on where it is the same, else another begins. The last one is what the row of a closed edge says.
+-- Beliefs about edges between two moments of recorded time (p_until null: from then on): the belief that ends there
+-- goes on where it is the same, else another begins. The last one is what the row of a closed edge says.
 create or replace function loci_internal.store_past_spells(
     p_namespace_id integer, p_ids uuid[], p_starts timestamptz[], p_spells tstzmultirange[], p_known_at timestamptz,
     p_until timestamptz)

@@ -55,9 +55,9 @@ comment on function loci_api.recalculate_decay_batch(text, text, integer) is
     'Bring the next edges in step with a change of decay, of a type (null: of all): edges looked at, faded and come '
     'back so far, faded now, and whether it is done. Errors: 42501, P0002, 22023.';
 
--- Before a change of decay moves edges: wait for the writers that may have read the rates before it. Whoever holds the
--- lock of an older version does; a lock that is got says that they are gone, and who comes later has read what is in
--- force (lock_decay_rates). The change's row is not locked meanwhile, so that another change can begin; only what was
+-- Before a change of decay moves edges: wait for the writers that may have read the rates before it. A worker of an
+-- older version holds the lock; getting the lock shows that it is gone, and later ones have read the rates in force
+-- (lock_decay_rates). The change's row is not locked meanwhile, so that another change can begin; only what was
 -- waited
 -- for is noted.
 create or replace function loci_internal.await_edge_writers(p_namespace_id integer, p_type text) returns void
@@ -90,7 +90,7 @@ comment on function loci_internal.await_edge_writers(integer, text) is
 -- Bring fades_at of these edges in step with the rates and the threshold in force. Counts those believed now: faded, of
 -- which the moment was after p_from and is not after p_at; revived, of which it was not after p_at and is; faded_now.
 -- Edges that were taken back move too: known_at still reads them. Locked in order of
--- id, like everywhere; only those that move. What is believed and when is not touched, so updated_at stays.
+-- id, like everywhere; only those that move. Beliefs and their times are not touched, so updated_at stays.
 create or replace function loci_internal.update_fades_at(
     p_namespace_id integer, p_ids uuid[], p_at timestamptz, p_from timestamptz, out faded bigint, out revived bigint,
     out faded_now bigint)

@@ -3,7 +3,7 @@
 -- on from where it stood: an observation that is new to it (a session never seen on this edge; or none, and another
 -- day than the last) sets confidence by the setting reinforcement, and decay counts from there; another only counts.
 -- All others, and those of types with one target at a time (p_single), are left to refold_edges: the same rule over
--- all evidence. Of strength, aspect and metadata the newest word counts, unless it is older than the edge's last
+-- all evidence. The newest word on strength, aspect and metadata counts, unless it is older than the edge's last
 -- observation. An observation by a memory that said so before changes nothing. p_ids: edges, by the ordinal of
 -- items; insert_edges has locked or made them. Returns the ordinals of the items that restored, and the edges that
 -- are left. Uses edge_observations_edge and edge_observations_memory.

@@ -1,6 +1,6 @@
 -- Which types of edges does a text name? Those of which a word has the stem of one of its words, in the language of the
--- namespace: "Who owns the Vault?" names owned_by. Of the first 1,000 types that the namespace uses: one probe of
--- edges_type a type.
+-- namespace: "Who owns the Vault?" names owned_by. The first 1,000 types that the namespace uses are read: one probe
+-- of edges_type a type.
 create or replace function loci_internal.types_named_in_text(p_namespace_id integer, p_text text) returns text[]
 language plpgsql stable set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off
 as $$

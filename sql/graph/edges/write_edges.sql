@@ -1,6 +1,6 @@
 -- Write observed edges with all that belongs to them: both entities, what the observation does to them, mentions of the
 -- memory that showed it, the aspect, the edge and its evidence. In the caller's transaction, whatever else that does;
--- nothing is counted twice for one memory. Of a type with one target at a time, an edge ends the one before it:
+-- nothing is counted twice for one memory. An edge ends the one before it where the type has one target at a time:
 -- superseded says which, as [{supersession_id, id, target_id, target, literal, valid_to}]. Set-based, for one or
 -- thousands. One row an item, ordinal from 1, in order. Locks: memories and entities in order of id and canonical_name,
 -- then edges in order of id. Errors: P0002 (entity id), 22023 (a forgotten memory, too), 23503 (memory), 23514, 40001.

@@ -1,6 +1,5 @@
--- Of these entities those that were there: seen by p_as_of, known by p_known_at, and not merged, removed or hidden by
--- then.
--- Null: now. What they say of themselves is what was believed then; mentions are a present figure (entity_rows). A few
+-- Entities of these that were there: seen by p_as_of, known by p_known_at, and not merged, removed or hidden by then.
+-- Null: now. Their own fields are as believed then; mentions are a present figure (entity_rows). A few
 -- primary key look-ups each. Inlines.
 create or replace function loci_internal.entities_at(p_namespace_id integer, p_ids uuid[], p_as_of timestamptz,
                                                      p_known_at timestamptz)

@@ -1,6 +1,6 @@
 -- The entities of a write, one row for each that is meant: known ones by name or alias, or by their name among its
--- aliases (resolve_new_names); new ones likewise by what an earlier item of the same write gave. What several items
--- say of one is put together as if they came one after the other. ordinals: the items. stated: the confidence that
+-- aliases (resolve_new_names); new ones likewise by what an earlier item of the same write gave. Items about one
+-- entity are put together as if they came one after the other. ordinals: the items. stated: the confidence that
 -- the first of them states. seen_at: the earliest moment that one of them dates from. A few hash joins over the
 -- items.
 create or replace function loci_internal.entity_batch(p_namespace_id integer, p_entities jsonb)

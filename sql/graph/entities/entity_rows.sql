@@ -1,6 +1,6 @@
--- Entities as the API shows them, as known at a moment (infinity: as believed now). What an entity says of itself is
--- what was believed then; its counters (mentions, observations), confidence and last_referenced_at are present figures
--- at any moment. One primary key look-up each, and one in entity_beliefs where something changed since. Inlines.
+-- Entities as the API shows them, as known at a moment (infinity: as believed now). An entity's own fields are as
+-- believed then; its counters (mentions, observations), confidence and last_referenced_at are present figures at any
+-- moment. One primary key look-up each, and one in entity_beliefs where something changed since. Inlines.
 create or replace function loci_internal.entity_rows(p_namespace_id integer, p_ids uuid[], p_known_at timestamptz)
 returns table (id uuid, name text, canonical_name text, type text, aliases text[], description text,
                confidence double precision,

@@ -1,4 +1,4 @@
--- What observations do to entities: they count, once a memory; one of a new conversation restores confidence by the
+-- Observations change entities: they count, once a memory; one of a new conversation restores confidence by the
 -- setting reinforcement, one of the same conversation does not. A conversation is a session; else a memory; else this
 -- very call.
 -- full 1.0 | initial the initial confidence | running_average (c × n + given) / (n + 1), given 1.0 where

@@ -1,6 +1,6 @@
 -- Which existing entities do items mean whose own names are new, because an alias of theirs is the name of one?
--- p_items: JSON array of {ordinal, canonical_name, aliases}. What is an alias of others too means nobody: several
--- may share it. One look-up a name and alias: entity_names, entities_canonical_name_key. Errors: 23505 (aliases are
+-- p_items: JSON array of {ordinal, canonical_name, aliases}. An alias that several share means nobody. One look-up a
+-- name and alias: entity_names, entities_canonical_name_key. Errors: 23505 (aliases are
 -- names of several).
 create or replace function loci_internal.resolve_new_names(p_namespace_id integer, p_items jsonb)
 returns table (canonical_name text, id uuid)

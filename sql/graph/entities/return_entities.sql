@@ -1,7 +1,7 @@
 -- Bring entities back that were removed: their names, the edges that went with them (edges_lost_with_entity), their
 -- attributes,
--- which stand as their memories do by now. What stands by now goes before: a name that was taken is
--- an error, an edge that was stated anew stays as it is. Edges are recorded anew, so that known_at between the two
+-- which stand as their memories do by now. Present rows win: a name that was taken is an error, an edge that was
+-- stated anew stays as it is. Edges are recorded anew, so that known_at between the two
 -- moments has its answer. Those that are not removed are passed over. p_at: not before this. Returns those that came
 -- back. Locks and cost as in remove_entities. Errors: 23505 (the name is taken), 40001.
 create or replace function loci_internal.return_entities(p_namespace_id integer, p_ids uuid[], p_at timestamptz)
@@ -52,8 +52,8 @@ end $$;
 comment on function loci_internal.return_entities(integer, uuid[], timestamptz) is
     'Bring removed entities back, with the edges and attributes that went with them. Errors: 23505, 40001.';
 
--- Which edges did entities lose because an end of them was removed, and may have back? JSON for record_edges. Of each
--- statement (source, type, target) the one recorded last, if it was closed in the very moment in which an end was
+-- Which edges did entities lose because an end of them was removed, and may have back? JSON for record_edges. The
+-- statement (source, type, target) recorded last returns, if it was closed in the very moment in which an end was
 -- removed (entity_beliefs knows these), all ends stand for themselves now, and it has not been stated anew. Index
 -- ranges of edges_source and edges_target.
 create or replace function loci_internal.edges_lost_with_entity(p_namespace_id integer, p_ids uuid[]) returns jsonb

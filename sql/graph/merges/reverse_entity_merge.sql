@@ -1,7 +1,8 @@
--- Undo a merge: the merged entity stands for itself again. What moved goes back, as far as it is still there: edges
--- (return_edges), mentions, aspects with everything under them, attributes, names. What was written to the kept one
--- since stays with it. What it said of itself goes back where it still says what the merge made of it; else it was
--- changed since, and stays. The caller holds lock_merges. Errors: 23505 (its name has been taken), 40001.
+-- Undo a merge: the merged entity stands for itself again. Everything that moved goes back, as far as it is still
+-- there: edges (return_edges), mentions, aspects with everything under them, attributes, names.
+-- Edges and aspects that were written to the kept one since stay with it. Fields of the kept one go back where they
+--  still are as the merge made them; else they were changed since, and stay.
+--  The caller holds lock_merges. Errors: 23505 (its name has been taken), 40001.
 create or replace function loci_internal.reverse_entity_merge(p_namespace_id integer, p_merge loci_data.entity_merges)
 returns void
 language plpgsql volatile set search_path = '' set timezone = 'UTC' set enable_seqscan = off
@@ -86,8 +87,8 @@ comment on function loci_internal.reverse_entity_merge(integer, loci_data.entity
 -- Undo what a merge did to edges. Each edge of the merged entity is recorded anew at its own end, with the evidence
 -- that it had and what is left of it; the edge that holds that evidence now (edges_moved_by_merge) is closed, and
 -- recorded anew
--- with the rest: what the kept entity had itself, and what was observed since. What was taken back or erased since
--- stays so. Both entities are the caller's.
+-- with the rest: what the kept entity had itself, and what was observed since. Things that were taken back or erased
+-- since stay so. Both entities are the caller's.
 create or replace function loci_internal.return_edges(p_namespace_id integer, p_merge_id uuid, p_merged uuid,
                                                       p_at timestamptz) returns void
 language plpgsql volatile set search_path = '' set plan_cache_mode = force_custom_plan set enable_seqscan = off

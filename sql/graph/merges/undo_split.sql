@@ -1,5 +1,5 @@
--- Undo a split: a merge of the two, which can be undone. Of the names of the part, the whole has those as aliases
--- that it had before the split; with p_keep_names the others too. Returns the merge, and the aliases that it has by
+-- Undo a split: a merge of the two, which can be undone. The whole gets those names of the part as aliases that it
+-- had before the split; with p_keep_names the others too. Returns the merge, and the aliases that it has by
 -- this.
 create or replace function loci_internal.undo_split(p_namespace_id integer, p_split loci_data.entity_merges,
                                                     p_keep_names boolean, out merge_id uuid, out aliases text[])

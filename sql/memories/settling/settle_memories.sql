@@ -1,8 +1,8 @@
 -- Say which of two memories holds, where one may outdate the other. p_verdict: replaces (the older one was true until
 -- the newer one began), corrects (the older one was never true), both_true. Both are current, of different lineages;
 -- they need not be linked. A link of that type from the newer to the older one says what was decided, in the place of
--- whatever said that they contradict each other, or was decided before. What was believed until now stays askable with
--- known_at. One operation, whose undoing opens the pair again. Locks as remember and undo do: lineages in order of
+-- whatever said that they contradict each other, or was decided before. Earlier beliefs stay askable with known_at. One
+-- operation, whose undoing opens the pair again. Locks as remember and undo do: lineages in order of
 -- name, memories in order of id, then links. Two rows: the newer, then the older one. Errors: 42501, P0002, 22023 (one
 -- lineage, unknown verdict), 23P01 (one of them is not current).
 create or replace function loci_api.settle_memories(p_namespace text, p_newer uuid, p_older uuid, p_verdict text)

@@ -19,15 +19,15 @@ comment on view loci.unsettled_memories is
 comment on column loci.unsettled_memories.namespace is 'Name of the namespace.';
 comment on column loci.unsettled_memories.newer_id is
     'Identifier of the memory that was told later. Joins current_memories.id.';
-comment on column loci.unsettled_memories.newer is 'What it says.';
+comment on column loci.unsettled_memories.newer is 'Content of the newer memory.';
 comment on column loci.unsettled_memories.newer_valid_from is 'Valid time: since when it is true.';
 comment on column loci.unsettled_memories.newer_category is 'Slash-separated path.';
-comment on column loci.unsettled_memories.newer_source is 'Who said it; null: nobody was named.';
+comment on column loci.unsettled_memories.newer_source is 'Speaker of the newer memory; null: nobody was named.';
 comment on column loci.unsettled_memories.older_id is
     'Identifier of the memory that it may outdate. Joins current_memories.id.';
-comment on column loci.unsettled_memories.older is 'What that says.';
+comment on column loci.unsettled_memories.older is 'Content of the older memory.';
 comment on column loci.unsettled_memories.older_valid_from is 'Valid time: since when that is true.';
 comment on column loci.unsettled_memories.older_category is 'Slash-separated path.';
-comment on column loci.unsettled_memories.older_source is 'Who said that; null: nobody was named.';
+comment on column loci.unsettled_memories.older_source is 'Speaker of the older memory; null: nobody was named.';
 comment on column loci.unsettled_memories.similarity is 'How near both are by meaning, or how sure a rule is; 0 to 1.';
 comment on column loci.unsettled_memories.noticed_at is 'Recorded time: since when the pair is open.';

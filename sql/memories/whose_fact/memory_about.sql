@@ -8,8 +8,8 @@ as $$
                     case when loci.is_first_person(p_memory.content) then p_memory.source end)
 $$;
 comment on function loci.memory_about(loci_data.memories) is
-    'Whom or what a memory is about, by name: as stated, else the entity that its text begins with, else who says it '
-    'in the first person; null: nobody.';
+    'Subject of a memory, by name: as stated, else the entity that its text begins with, else the speaker in the '
+    'first person; null: nobody.';
 
 -- With the name or alias of which entity does the text of a memory begin? The longest of up to five words. A name
 -- before a comma is called, and is nobody of whom something is said ("Ann, this is great"). A single word that was
@@ -46,8 +46,8 @@ comment on function loci.opening_phrases(text) is
     'Phrases that a text begins with, as canonical names.';
 
 -- Is a text said in the first person: does it say I, me, my, we, us or our, or the user, which is how agents write of
--- the one whom they serve? English and German, whole words. US and ME in capitals are no pronouns. Of the first 2,000
--- characters. Pure, inlines.
+-- the one whom they serve? English and German, whole words. US and ME in capitals are no pronouns. The first 2,000
+-- characters are read. Pure, inlines.
 create or replace function loci.is_first_person(p_text text) returns boolean
 language sql immutable parallel safe
 return left(p_text, 2000) ~ ('\m(I|[Mm]e|[Mm]y|[Mm]yself|[Ww]e|us|[Oo]urs?|[Ii]ch|[Mm]ich|[Mm]ir|[Mm]ein(e[mnrs]?)?|'

@@ -6,7 +6,7 @@ language sql immutable parallel safe
 return case when loci_internal.is_nobody(p_source) then 'agent ' || coalesce(p_agent::text, '')
             else 'name ' || loci.canonical_name(p_source) end;
 comment on function loci_internal.memory_party(text, uuid) is
-    'Whom the first person of a memory means: its speaker, or the agent that wrote it.';
+    'Party that the first person of a memory means: its speaker, or the agent that wrote it.';
 
 -- Is a speaker nobody in particular? Pure, inlines.
 create or replace function loci_internal.is_nobody(p_source text) returns boolean
@@ -34,7 +34,7 @@ end $$;
 comment on function loci_internal.speaking_user(text) is
     'The user for whom the caller speaks: as named, else as its key is bound. Errors: 42501.';
 
--- Who said something: as stated, but for nobody in particular the user for whom the caller speaks, if there is one.
+-- Speaker of a memory: as stated, but for nobody in particular the user for whom the caller speaks, if there is one.
 -- Errors: 42501.
 create or replace function loci_internal.speaker_of(p_source text, p_user text) returns text
 language sql stable
@@ -44,7 +44,7 @@ as $$
                 then loci_internal.speaking_user(p_user) else p_source end
 $$;
 comment on function loci_internal.speaker_of(text, text) is
-    'Who said something, for a source and the user of a call.';
+    'Speaker of a memory, for a source and the user of a call.';
 
 -- Items of a write with who said each (speaker_of). Errors: 42501.
 create or replace function loci_internal.name_speakers(p_items jsonb) returns jsonb
@@ -65,10 +65,10 @@ as $$
     select loci_internal.memory_party(loci_internal.speaking_user(p_user), loci.current_agent())
 $$;
 comment on function loci_internal.asking_party(text) is
-    'Whom the first person of a question means. Errors: 42501.';
+    'Party that the first person of a question means. Errors: 42501.';
 
--- What two memories of the same words must have in common to be one: whom it is about, where the words do not name
--- that; and whose first person it is. Empty where the words say it all. Pure, inlines (concat_ws would not).
+-- Key that memories of the same words share when they are one: their subject, where the words do not name it; and the
+-- party of a first person. Empty where the words say it all. Pure.
 create or replace function loci_internal.wording_scope(p_content text, p_about text, p_source text, p_agent uuid)
 returns text
 language sql immutable parallel safe
@@ -77,7 +77,7 @@ return ltrim(case when loci_internal.text_with_subject(p_content, p_about) <> p_
              || case when loci.is_first_person(p_content)
                      then ' by ' || loci_internal.memory_party(p_source, p_agent) else '' end);
 comment on function loci_internal.wording_scope(text, text, text, uuid) is
-    'What memories of the same words must share to be one memory; empty: nothing.';
+    'Key that memories of the same words share when they are one memory; empty: nothing.';
 
 -- May two categories speak of the same: does one stand in the other? What has none (general) stands above all. Pure,
 -- inlines.
