@@ -41,7 +41,7 @@ PassRow = TypedDict(
 
 
 class PreferenceOutcome(TypedDict):
-    """What became of an inferred preference."""
+    """Outcome for an inferred preference."""
 
     ordinal: int
     action: str
@@ -75,7 +75,7 @@ class RecentSignal(TypedDict):
 
 
 class Consolidated(TypedDict):
-    """What a consolidation changed, and which guard refused the rest."""
+    """Changes of a consolidation, and the guards that refused the rest."""
 
     changes: list[JsonObject]
     refused: list[JsonObject]
@@ -110,7 +110,7 @@ class MemoryToEnrich(MemoryRow):
 
 
 class EnrichedMemory(TypedDict):
-    """What became of a memory that was enriched."""
+    """Outcome for a memory that was enriched."""
 
     action: str
     ids: list[UUID]
@@ -137,7 +137,7 @@ class CatalogueEntity(TypedDict):
 
 
 class ExtractionOutcome(TypedDict):
-    """What became of an entity or an edge that a model has read."""
+    """Outcome for an entity or an edge that a model has read."""
 
     kind: str
     place: int
@@ -177,7 +177,7 @@ class WeakEdge(TypedDict):
 
 
 class CleanupOutcome(TypedDict):
-    """What became of an entity or an edge that was to be removed."""
+    """Outcome for an entity or an edge that was to be removed."""
 
     kind: str
     id: UUID
@@ -209,7 +209,7 @@ class FactPair(TypedDict):
 
 
 class VerdictOutcome(TypedDict):
-    """What became of a contradiction that a model saw."""
+    """Outcome for a contradiction that a model saw."""
 
     older_id: UUID
     newer_id: UUID
@@ -279,7 +279,7 @@ async def list_passes(
 
 
 async def namespace_activity(tx: Transaction) -> str | None:
-    """What somebody is doing in the namespace; None: it is quiet."""
+    """Activity in the namespace; None: it is quiet."""
     return await tx.optional(str, "select loci_api.namespace_activity(%(namespace)s) as busy") or None
 
 

@@ -1,4 +1,4 @@
-"""What can go wrong, and which SQLSTATE says so.
+"""Errors, and the SQLSTATE that stands for each.
 
 LociError
 ├── Unauthorized  401  28000
@@ -62,7 +62,7 @@ class Forbidden(LociError):
 
 
 class NotFound(LociError):
-    """What was asked for does not exist in this namespace."""
+    """The thing does not exist in this namespace."""
 
     status, slug, title = 404, "not-found", "Not found"
 
@@ -81,7 +81,7 @@ class LimitReached(Conflict):
 
 @dataclass
 class NeedsModel(Conflict):
-    """What was asked for needs a language model, and none is configured."""
+    """The call needs a language model, and none is configured."""
 
     detail: str = "this needs a language model, and none is configured"
     hint: str | None = "Set LOCI_LLM__ENDPOINT and LOCI_LLM__MODEL."
@@ -93,7 +93,7 @@ class NeedsModel(Conflict):
 
 
 class Gone(LociError):
-    """What was asked for was there once and is no longer kept."""
+    """The thing was there once and is no longer kept."""
 
     status, slug, title = 410, "gone", "Gone"
 
@@ -170,7 +170,7 @@ class DeadlineExceeded(LociError):
 
 
 LARGE_OBJECT = "must be a JSON object of at most 1 MiB"
-# What a constraint demands, for constraints that say more than their field's name.
+# Demands of constraints that say more than their field's name.
 EXPECTED = {
     "memories_valid_check": ("valid_to", "must not be before valid_from"),
     "memories_valid_finite_check": ("valid_from", "must be a finite time"),

@@ -93,7 +93,7 @@ class ListedSupersession(SupersessionRow):
 
 
 class SupersessionSweep(TypedDict):
-    """What a page of a sweep decided."""
+    """Decisions of a page of a sweep."""
 
     visited: int
     decided: list[UUID]
@@ -102,7 +102,7 @@ class SupersessionSweep(TypedDict):
 
 
 class AspectSweep(TypedDict):
-    """What comparing the facts of an aspect anew came to; no aspect: none waits."""
+    """Outcome of comparing the facts of an aspect anew; no aspect: none waits."""
 
     namespace_id: int | None
     aspect_id: UUID | None
@@ -111,7 +111,7 @@ class AspectSweep(TypedDict):
 
 
 class WalkRow(TypedDict):
-    """What to know about the focal entities of a conversation."""
+    """Knowledge about the focal entities of a conversation."""
 
     focal: list[JsonObject]
     source: str | None
@@ -232,7 +232,7 @@ async def walk(
     known_at: datetime | None,
     attributes: bool,
 ) -> WalkRow:
-    """What to know about the focal entities of a conversation, within the deadline."""
+    """Knowledge about the focal entities of a conversation, within the deadline."""
     return await tx.row(
         WalkRow,
         """select * from loci.walk(%(namespace)s, %(query)s, %(project_path)s, %(checkpoint)s::uuid[], %(session_key)s,

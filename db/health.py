@@ -1,4 +1,4 @@
-"""What must hold before the service may serve, and what `loci doctor` asks beyond that."""
+"""Conditions for serving, and further checks of `loci doctor`."""
 
 import asyncio
 from dataclasses import dataclass
@@ -101,7 +101,7 @@ async def knows_prepared(connection: Connection, other: Connection) -> bool:
     """Whether what is prepared through a pooler is known in any session that it gives; `other` leads through it, too.
 
     While the other keeps the session busy in which something was prepared, another one must do it. True also where the pooler has
-    no second session to give. What was prepared is forgotten at the end: the session is somebody else's next.
+    no second session to give. Prepared statements are forgotten at the end: the session is somebody else's next.
     """
     try:
         await connection.execute("select 1", prepare=True)

@@ -10,7 +10,7 @@ from db.pool import JsonObject, Transaction
 
 
 class StoredMemory(TypedDict):
-    """What became of a memory that was stated."""
+    """Outcome for a memory that was stated."""
 
     ordinal: int
     id: UUID
@@ -59,7 +59,7 @@ class WrittenMemory(MemoryRow):
 
 
 class ErasureReceipt(TypedDict):
-    """What an erasure deleted, added and changed, by table, and the turns that hold the words of what was erased."""
+    """Rows that an erasure deleted, added and changed, by table, and the turns that hold the words of erased memories."""
 
     erased: int
     deleted: dict[str, int]
@@ -70,7 +70,7 @@ class ErasureReceipt(TypedDict):
 
 
 class ErasurePreview(ErasureReceipt):
-    """What an erasure would do, and the things that would go with it; `more`: those that are not listed."""
+    """Effects of an erasure, and the things that would go with it; `more`: those that are not listed."""
 
     changes: list[JsonObject]
     more: int

@@ -1,4 +1,4 @@
-"""What /metrics asks of the database, over a connection of its own: a busy pool, or one over a dead server, would hold it up."""
+"""Figures for /metrics, over a connection of its own: a busy pool, or one over a dead server, would hold it up."""
 
 from dataclasses import dataclass
 from datetime import datetime

@@ -39,7 +39,7 @@ class ListedOperation(OperationRow):
 
 
 class OperationChangeRow(TypedDict):
-    """What an operation changed."""
+    """A change of an operation."""
 
     position: int
     kind: str
@@ -52,7 +52,7 @@ class OperationChangeRow(TypedDict):
 
 
 class UndoneOperation(TypedDict):
-    """What is as before, what was skipped, and whether edges have to be brought in step."""
+    """Things that are as before, things that were skipped, and whether edges have to be brought in step."""
 
     operation_id: UUID
     undoes: UUID
@@ -63,7 +63,7 @@ class UndoneOperation(TypedDict):
 
 
 class UndoPreview(TypedDict):
-    """What undoing would do; `more`: changes that are not listed."""
+    """Effects of undoing; `more`: changes that are not listed."""
 
     undone: dict[str, int]
     skipped: list[JsonObject]
@@ -134,7 +134,7 @@ async def get_operation(tx: Transaction, *, id: UUID) -> OperationRow:
 
 
 async def operation_changes(tx: Transaction, *, id: UUID, limit: int, after: int) -> list[OperationChangeRow]:
-    """What an operation changed, in order. What is committed has its position first: a page is never short of something."""
+    """Changes of an operation, in order. Committed changes get their positions first, so a page is never short of one."""
     await tx.post("select from loci_api.sequence_changes_of(array[%(namespace)s]::text[])")
     return await tx.rows(
         OperationChangeRow,
@@ -181,7 +181,7 @@ class WaitingWork(TypedDict):
 
 
 async def waiting_work(tx: Transaction) -> WaitingWork:
-    """What waits for the worker. The operator's."""
+    """Waiting work of the worker. The operator's."""
     return await tx.row(WaitingWork, "select feed, names, vectors from loci_api.waiting_work()")
 
 

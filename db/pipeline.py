@@ -139,7 +139,7 @@ class Pipeline:
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        """Read what is still on its way; raise what failed and was told to nobody. Whoever is cancelled waits for no statement."""
+        """Read what is still on its way; raise what failed and was told to nobody. A cancelled caller waits for no statement."""
         clean, failed = False, None
         try:
             if error is not None and not isinstance(error, Exception):
@@ -218,7 +218,7 @@ class Pipeline:
         self._waiting.append(sent)
 
     async def sync(self) -> psycopg.Error | None:
-        """Read all that was sent; the first error among it. What is sent from now on is heard again."""
+        """Read all that was sent; the first error among it. Listen for statements that are sent from now on."""
         with self._noticing():
             self._pg.pipeline_sync()
         self._waiting.append(None)
@@ -356,7 +356,7 @@ class Pipeline:
         traces.end_statement(sent.span, error)
 
     def error_of(self, result: pq.abc.PGresult) -> psycopg.Error:
-        """What a failed statement raises; one that was passed over, what the one before it failed with."""
+        """The error of a failed statement; of one that was passed over, the error of the one before it."""
         if result.status == pq.ExecStatus.PIPELINE_ABORTED:
             return self.failed or psycopg.errors.InFailedSqlTransaction("a statement before this one failed")
         return error_from_result(result, encoding="utf-8")

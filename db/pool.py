@@ -174,7 +174,7 @@ def make_pool(
     It opens with `least` of them, and has more as they are asked for: each is a process of the server, and a command needs one.
 
     With `stand_back`, which lowers the priority of a process of the server, it has two more, for who is at work much of the time.
-    Of several hosts in `url` the one that writes is taken, unless it says otherwise or is that of a `standby`. Without `prepare`
+    The writing host among several in `url` is taken, unless it says otherwise or is that of a `standby`. Without `prepare`
     no statement is prepared, as poolers need it that give each transaction another session.
     """
     url = url if standby else primary_url(url)
@@ -224,7 +224,7 @@ class Origin:
 
 @dataclass(frozen=True)
 class Entered:
-    """Who the transaction acts for: agent, namespace and its name (None: none asked for), its settings in force, and time zone."""
+    """The transaction's caller: agent, namespace and its name (None: none asked for), its settings in force, and time zone."""
 
     agent_id: str
     namespace_id: int | None
@@ -243,7 +243,7 @@ class Note:
 
 @dataclass
 class Outcome:
-    """What is known of a transaction at its end.
+    """Facts about a transaction at its end.
 
     `position`: how far the server's log had come when it was committed, where its pool says so. `notes`: what is to be written
     elsewhere, since this server only reads. `jobs`: whether it has asked for a job, or for the end of one.
@@ -349,7 +349,7 @@ async def _begun(
 ) -> AsyncIterator[Pipeline]:
     """A transaction whose begin travels with its first statement, and its commit with its last: neither waits for a reply.
 
-    What fails is rolled back by the pool; psycopg.Rollback ends the block as if nothing had been done. With `positions` the
+    The pool rolls back after an error; psycopg.Rollback ends the block as if nothing had been done. With `positions` the
     outcome has one, asked behind the commit.
     """
     asked = None

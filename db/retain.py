@@ -98,7 +98,7 @@ class PairToSettle(TypedDict):
 
 
 class SettledByModel(TypedDict):
-    """What a model says of a pair, and the guard that refused it; None: the pair is settled."""
+    """A model's verdict on a pair, and the guard that refused it; None: the pair is settled."""
 
     newer_id: UUID
     older_id: UUID
@@ -120,7 +120,7 @@ async def settle_by_model(tx: Transaction, *, verdicts: list[JsonObject]) -> lis
 
 
 class FactBasis(TypedDict):
-    """What the rules would do with a fact, and what is known beside it."""
+    """The rules' decision about a fact, and what is known beside it."""
 
     ordinal: int
     is_settled: bool
@@ -129,7 +129,7 @@ class FactBasis(TypedDict):
 
 
 class RetainedFact(TypedDict):
-    """What became of a fact."""
+    """Outcome for a fact."""
 
     ordinal: int
     action: str
@@ -152,7 +152,7 @@ class OrphansToPlace(TypedDict):
 
 
 class ReflectedPage(TypedDict):
-    """What was done with a page of orphans."""
+    """Outcome for a page of orphans."""
 
     placed: list[JsonObject]
     linked: list[JsonObject]
@@ -164,7 +164,7 @@ class ReflectedPage(TypedDict):
 
 
 class Outdated(Exception):
-    """What given decisions rest on was changed meanwhile; nothing was written. Decide again."""
+    """The compared memories were changed meanwhile; nothing was written. Decide again."""
 
 
 async def facts_to_decide(tx: Transaction, *, items: list[JsonObject]) -> list[FactBasis]:

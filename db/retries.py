@@ -47,7 +47,7 @@ async def try_until_done(
     *,
     stop: Callable[[RetryCallState], bool] = stop_never,
 ) -> T:
-    """What `work` returns; done again after a pause for each error that `again` says yes to, until `stop` does.
+    """The result of `work`; done again after a pause for each error that `again` says yes to, until `stop` does.
 
     The last error is raised as it is.
     """
@@ -58,7 +58,7 @@ async def try_until_done(
 
 
 async def with_retries(transaction: Callable[[], Awaitable[T]]) -> T:
-    """What a whole transaction returns; what failed because others wrote at the same moment is tried again, a few times."""
+    """The result of a whole transaction; one that failed because others wrote at the same moment is tried again, a few times."""
     try:
         return await transaction()
     except psycopg.Error as error:  # most succeed at once, and pay nothing

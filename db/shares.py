@@ -42,7 +42,7 @@ class ShareLimits:
 
 @dataclass(eq=False)
 class _Use:
-    """What a caller holds now, has held on average in the last seconds, and since when that is so."""
+    """Connections that a caller holds now, has held on average in the last seconds, and since when that is so."""
 
     held: int
     average: float
@@ -66,7 +66,7 @@ class _Waiter:
 
 
 class Shares:
-    """Who holds how many connections. Who is beyond a share waits in line, and nobody waits behind it who is not."""
+    """Counts of connections by caller. Callers over their share queue in line; they never block callers under it."""
 
     def __init__(self, size: int, limits: ShareLimits, clock: Callable[[], float] = time.monotonic) -> None:
         self._wait, self._waiting, self._clock = limits.wait, limits.waiting, clock
@@ -81,7 +81,7 @@ class Shares:
         self._homes: dict[bytes, str] = {}
 
     def names(self, key_hash: bytes | None, namespace: str | None) -> tuple[Name, ...]:
-        """What a caller is counted under. Without a namespace it is the one that its key led to before, or one for all unknown."""
+        """Names that a caller is counted under. Without a namespace: the one that its key led to before, or one for all unknown."""
         if key_hash is None:
             return (("namespace", namespace or NOT_NAMED),)
         return (("key", key_hash), ("namespace", namespace or self._homes.get(key_hash, NOT_NAMED)))

@@ -45,9 +45,9 @@ class LeftOut(Exception):
     """A standby was left out while it was asked."""
 
 
-# What a standby says is not there, or not allowed, may be so here a moment later: the primary is asked.
+# A thing that a standby misses or forbids may be here a moment later: the primary is asked.
 ABSENT = (pg.NoDataFound, pg.InvalidAuthorizationSpecification, pg.InsufficientPrivilege)
-# What a standby cannot do for now, or at all, and the primary can.
+# Errors of things that a standby cannot do, for now or at all, and the primary can.
 ELSEWHERE = (LeftOut, pg.OperationalError, pg.SerializationFailure, pg.ReadOnlySqlTransaction, PoolTimeout, PoolClosed)
 Failed = (psycopg.Error, PoolTimeout, PoolClosed, OSError, TimeoutError)
 
@@ -238,7 +238,7 @@ class Standbys:
         return self._least(able)
 
     async def _await(self, position: int, near: list[Standby]) -> list[Standby]:
-        """The standby that is furthest, if it comes so far in time. What lies beyond the primary's own log is not waited for."""
+        """The standby that is furthest, if it comes so far in time. Positions beyond the primary's own log are not waited for."""
         ends = time.monotonic() + self._wait
         if position > self._log.end and not await self._in_log(position):
             return []
@@ -291,7 +291,7 @@ def elsewhere(standby: Standby, error: BaseException) -> bool:
 
 
 def name_of(url: str, nth: int) -> str:
-    """What a standby is called in logs and metrics: its place in the list, host and port, and nothing secret."""
+    """The name of a standby in logs and metrics: its place in the list, host and port, and nothing secret."""
     stated = conninfo_to_dict(url)
     place = [str(stated[each]) for each in ("host", "port") if stated.get(each)]
     return f"{nth + 1}:{':'.join(place) or 'local'}"

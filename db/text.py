@@ -9,7 +9,7 @@ TEXT_MARKS: LiteralString = "select name, plain, folded, numbers, implied, words
 
 
 class TextMarks(TypedDict):
-    """What a text is compared by: as a name, plain and folded, numbers, implied numbers, words with stems and class."""
+    """Marks that a text is compared by: as a name, plain and folded, numbers, implied numbers, words with stems and class."""
 
     name: str
     plain: str
@@ -20,7 +20,7 @@ class TextMarks(TypedDict):
 
 
 async def text_marks(tx: Transaction, *, texts: list[str]) -> list[TextMarks]:
-    """What texts are compared by, in order."""
+    """Marks that texts are compared by, in order."""
     return await tx.rows(TextMarks, TEXT_MARKS, texts=texts)
 
 

@@ -1,6 +1,6 @@
 """Spans of transactions and statements, for OpenTelemetry. None is made, and this costs next to nothing, until `use` is called.
 
-What a span says: which function of SQL, how long, whether it failed and with which SQLSTATE. Never parameters, nor what an error
+Fields of a span: which function of SQL, how long, whether it failed and with which SQLSTATE. Never parameters, nor what an error
 says: both may quote a memory.
 """
 

@@ -25,7 +25,7 @@ class ExportPage(TypedDict):
 
 
 class RestoreBegun(TypedDict):
-    """What the header of an export led to."""
+    """Outcome of the header of an export."""
 
     created: bool
     kept: list[str]
@@ -33,7 +33,7 @@ class RestoreBegun(TypedDict):
 
 
 class RestoredRows(TypedDict):
-    """What became of restored lines."""
+    """Outcome of restored lines."""
 
     written: int
     unchanged: int
@@ -83,7 +83,7 @@ async def finish_restore(tx: Transaction) -> None:
 
 
 class ImportedRow(TypedDict):
-    """What became of an item of another system's file: `written`, `merged` into what says the same, or `there` already."""
+    """Outcome for an item of another system's file: `written`, `merged` into what says the same, or `there` already."""
 
     ordinal: int
     id: UUID

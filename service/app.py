@@ -63,7 +63,7 @@ WATCH_EVERY = 0.5
 # The framework's own spans and logs carry query strings and what errors say; service/observability/tracing.py makes ours.
 SILENT: Any = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
 CONTROL = 2  # connections for what must not wait for requests: keys and their use, readiness
-# Of a process, beside its pools: one that looks for changes, one for /metrics, two of the queue of jobs, those that stand back.
+# Connections of a process beside its pools: one that looks for changes, one for /metrics, two of the queue, low-priority ones
 EXTRA_CONNECTIONS = 4 + CONTROL + 2 * BEHIND
 
 

@@ -40,7 +40,7 @@ class RetryPolicy:
     async def ask(self, once: Callable[[], Awaitable[T]], *, attempts: int, hurried: bool = False, until: float | None = None) -> T:
         """Try until it succeeds, `attempts` times at most and never past `until` (of time.monotonic). Raises Passing.
 
-        Who is `hurried` does not ask an endpoint that has just failed.
+        A `hurried` call does not ask an endpoint that has just failed.
         """
         if hurried and time.monotonic() < self._dead_until:
             raise TemporaryFailure(f"{self._name} failed a moment ago".lstrip())

@@ -10,7 +10,7 @@ LONG = re.compile(rb"\d{19}")  # from here on an integer may need more than 64 b
 
 
 def read_exactly(text: bytes) -> Any:
-    """What JSON says. Raises ValueError where it is none.
+    """The value of a JSON text. Raises ValueError where it is none.
 
     orjson reads integers of more than 64 bits as floats; what may hold one is read by the slower parser, which does not.
     """

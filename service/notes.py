@@ -1,4 +1,4 @@
-"""What reads note beside their answer (the log of recalls, hits of a session), where the server that answered only reads.
+"""Notes that reads make beside their answer (the log of recalls, hits of a session), where the server that answered only reads.
 
 Kept in memory until the primary has it: for a few milliseconds, or while the primary is away up to MOST of them. A process that is
 killed loses what it holds; a reply never waits for it.
@@ -57,9 +57,9 @@ class Notes:
                 await asyncio.sleep(AGAIN)
 
     async def write(self) -> bool:
-        """Write all that waits; False: the primary is away, and some still waits. What it refuses is lost, and counted.
+        """Write all that waits; False: the primary is away, and some still waits. Notes that it refuses are lost, and counted.
 
-        Whoever calls this while it is at work waits for what is under way, too.
+        A caller waits for the work under way, too.
         """
         async with self._writing:
             return await self._write()
@@ -82,7 +82,7 @@ class Notes:
         return True
 
     def _take(self) -> list[_Waiting]:
-        """The first ones, of one caller. What is under way is among those that wait no more: they may change meanwhile."""
+        """The first ones, of one caller. Notes under way are no longer among those that wait, which may change meanwhile."""
         _, own = next(groupby(self._waiting, key=lambda each: each.key_hash))
         several = [each for each, _ in zip(own, range(TOGETHER), strict=False)]
         for _ in several:

@@ -1,4 +1,4 @@
-"""What servers of language models are set to, by their names: `LOCI_LLM__PRESET`. Each of it can be set otherwise."""
+"""Settings for servers of language models, by their names: `LOCI_LLM__PRESET`. Each of it can be set otherwise."""
 
 from typing import Any, Literal, get_args
 

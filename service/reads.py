@@ -35,7 +35,7 @@ def stated_position(stated: str) -> int:
 class Reads:
     """Standbys, what reads note, and how far the log was after the last write of each key in this process.
 
-    Whoever carries no position but writes and reads with one key through one process sees its own writes nevertheless.
+    Without a position header, a caller that writes and reads with one key through one process still sees its own writes.
     """
 
     standbys: Standbys

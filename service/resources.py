@@ -1,4 +1,4 @@
-"""What jobs, and requests that ask a model, work with: settings, database, models and prompts."""
+"""Tools of jobs, and of requests that ask a model: settings, database, models and prompts."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -146,7 +146,7 @@ class LLMSettings(BaseModel):
 
 
 class RerankSettings(BaseModel):
-    """Who judges results of a recall once more: `LOCI_RERANK__ENDPOINT` and so on."""
+    """Settings of the reranker: `LOCI_RERANK__ENDPOINT` and so on."""
 
     provider: Literal["auto", "endpoint", "minilm", "none"] = Field(
         default="auto",
@@ -230,7 +230,7 @@ class DeadlineSettings(BaseModel):
 
 
 class LimitSettings(BaseModel):
-    """What one caller may take of what all share, in each process: `LOCI_LIMITS__KEY_SHARE` and so on."""
+    """Limits of one caller in each process: `LOCI_LIMITS__KEY_SHARE` and so on."""
 
     key_share: float = Field(default=0.5, gt=0, le=1, description="Part of the pool that one key may hold; at least one connection")
     namespace_share: float = Field(default=0.75, gt=0, le=1, description="Part of the pool that one namespace may hold")

@@ -137,7 +137,7 @@ class Spool:
         self._filling = asyncio.create_task(self._fill(work))
 
     async def parts(self) -> AsyncIterator[bytes]:
-        """What is in it, from the beginning to the end."""
+        """Its bytes, from the beginning to the end."""
         place = 0
         while True:
             self._grown.clear()
@@ -198,7 +198,7 @@ class Spool:
 
 
 def no_room(error: OSError) -> Unavailable:
-    """What a disk that takes no more means for a caller."""
+    """The error that a full disk means for a caller."""
     return Unavailable(
         f"no temporary file can be written: {error.strerror}", hint="Try again later, or set LOCI_LIMITS__SPOOL_DIR."
     )

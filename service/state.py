@@ -1,4 +1,4 @@
-"""What a running service holds."""
+"""The parts of a running service."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING

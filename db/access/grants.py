@@ -32,7 +32,7 @@ class ListedGrant(GrantRow):
 
 
 class CallerRow(TypedDict):
-    """Who calls; `grants` None: the operator."""
+    """The caller; `grants` None: the operator."""
 
     agent_id: UUID
     name: str

@@ -141,7 +141,7 @@ async def update_key(tx: Transaction, *, id: UUID, changes: JsonObject) -> None:
 
 
 async def list_key_usage(tx: Transaction, *, id: UUID, limit: int, cursor: int | None = None) -> list[KeyUsageRow]:
-    """What a key was used for, newest first."""
+    """Uses of a key, newest first."""
     return await tx.rows(
         KeyUsageRow,
         "select * from loci_api.list_key_usage(%(namespace)s, %(id)s, %(limit)s, %(cursor)s)",

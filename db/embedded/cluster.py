@@ -48,7 +48,7 @@ class DoesNotStart(RuntimeError):
 
 
 class Cluster:
-    """The files of a server, and its processes. Whoever calls it sees to it that nobody else does at the same time.
+    """The files of a server, and its processes. The caller sees to it that nobody else does at the same time.
 
     With `tcp`, a port, a server that is started here listens on the loopback address too, for logins with a password.
     """
@@ -232,7 +232,7 @@ def _owner_of(folder: Path) -> int:
 
 
 def environment() -> dict[str, str]:
-    """What programs of PostgreSQL find around them: nothing that is a client's, as PGPORT, and no language of the user.
+    """Environment of programs of PostgreSQL: no variable of a client, such as PGPORT, and no language of the user.
 
     A database keeps the locale that it was made under. That of the user may not be installed, has other lower case in Turkish and
     none beyond ASCII in C, so names would not be found; and each has an order of its own.
@@ -244,8 +244,8 @@ def environment() -> dict[str, str]:
 def let_through(data: Path, programs: Path) -> None:
     """As root: let the system user reach its data and its programs. Folders on the way can be passed, not listed.
 
-    What was installed under a umask, or links to a store of packages, may be closed in any part, so each that a server needs is
-    looked at. That takes some milliseconds.
+    Files that were installed under a umask, or link to a store of packages, may be closed in any part, so each that a server needs
+    is looked at. That takes some milliseconds.
     """
     found = (programs / "postgres").resolve().parent  # elsewhere, where the package or its files are links
     for folder in (data, *data.parents, programs, *programs.parents, *found.parents):

@@ -1,7 +1,7 @@
-"""Who may log in to the embedded server: pg_hba.conf and pg_ident.conf, written by Loci at each start.
+"""Logins of the embedded server: pg_hba.conf and pg_ident.conf, written by Loci at each start.
 
 `postgres` and `loci_app` are for processes of the user who owns the data, and of root: the kernel says who is at the other end of
-the socket (peer), so there is no password to keep. Whoever runs as one of them could read the files anyway. All other logins,
+the socket (peer), so there is no password to keep. A process of one of these users could read the files anyway. All other logins,
 analysts among them, need the password of their role (SCRAM), whoever asks. Where the server listens on TCP, it does for
 those others alone.
 """

@@ -10,7 +10,7 @@ from db.pool import JsonObject, Transaction
 
 
 class ObservedEdge(TypedDict):
-    """What became of an edge that was observed."""
+    """Outcome for an edge that was observed."""
 
     ordinal: int
     id: UUID

@@ -10,7 +10,7 @@ from db.pool import JsonObject, Transaction
 
 
 class WrittenEntity(TypedDict):
-    """What became of an entity that was stated."""
+    """Outcome for an entity that was stated."""
 
     ordinal: int
     id: UUID

@@ -1,4 +1,4 @@
-"""What is known of one entity, from all subjects: statements that are sent together, in one round trip."""
+"""Knowledge about one entity, from all subjects: statements that are sent together, in one round trip."""
 
 from datetime import datetime
 from typing import LiteralString, TypedDict

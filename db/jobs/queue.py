@@ -88,7 +88,7 @@ def _ending() -> bool:
 
 
 class OutcomeWriter(JobManager):
-    """Says what became of jobs. What cannot be said now, because the database is away, is kept and said by `settle`."""
+    """Says what became of jobs. Notices that cannot be sent while the database is away are kept, and sent by `settle`."""
 
     def __init__(self, connector: procrastinate.PsycopgConnector, unsaid: list[Outcome]) -> None:
         super().__init__(connector)

@@ -20,7 +20,7 @@ class ReservedCall(TypedDict):
 
 
 class FinishedCall(TypedDict):
-    """What a call that has ended counts with."""
+    """Count of a call that has ended."""
 
     cost: float
     prompt_tokens: int
@@ -45,7 +45,7 @@ class ModelCallRow(TypedDict):
 
 
 class ModelUsageRow(TypedDict):
-    """What calls of a day have used, and what is left of its budget."""
+    """Use of a day, and the rest of its budget."""
 
     day: date
     calls: int
@@ -62,7 +62,7 @@ class ModelUsageRow(TypedDict):
 
 @dataclass(frozen=True)
 class Prices:
-    """Of a million tokens of prompts and of completions, in any unit."""
+    """Price of a million tokens of prompts and of completions, in any unit."""
 
     prompt: float = 0.0
     completion: float = 0.0
@@ -148,7 +148,7 @@ async def list_model_calls(
 
 
 async def model_usage(tx: Transaction, *, day: date | None = None) -> ModelUsageRow:
-    """What calls of models have used on a day (UTC; None: today), and what is left of its budget."""
+    """Use of models on a day (UTC; None: today), and the rest of its budget."""
     return await tx.row(
         ModelUsageRow,
         """select day, calls, running, failed, prompt_tokens, completion_tokens, cost::double precision as cost,

@@ -1,4 +1,4 @@
-"""What a reranker has read of memories: wrappers of SQL functions."""
+"""Readings of memories by a reranker: wrappers of SQL functions."""
 
 from collections.abc import Mapping
 from typing import TypedDict
@@ -9,7 +9,7 @@ from db.recall.search import bigints
 
 
 class KeptPieces(TypedDict):
-    """What was read of a memory, and the hash of the text that was read."""
+    """A reading of a memory, and the hash of its text."""
 
     doc_id: int
     text_hash: bytes

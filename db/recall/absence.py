@@ -8,7 +8,7 @@ from db.recall.search import Embedded, Scope, embedded_parameters
 
 
 class ExaminedMemory(TypedDict):
-    """What a recall would ask of a memory, and what it shares with the question."""
+    """A memory's status, times and filters in a recall, and what it shares with the question."""
 
     id: UUID
     doc_id: int

@@ -45,7 +45,7 @@ class TextHit(TypedDict):
 
 @dataclass(frozen=True)
 class Scope:
-    """What every arm is restricted to before it ranks: filters, valid time, recorded time (None: now)."""
+    """Restrictions of every arm before it ranks: filters, valid time, recorded time (None: now)."""
 
     filters: JsonObject
     as_of: datetime | None = None
@@ -63,7 +63,7 @@ def bigints(numbers: Iterable[int]) -> str:
 
 @dataclass
 class Hits:
-    """What one arm found: scores by document number, best first, and where it says so what led to each."""
+    """Hits of one arm: scores by document number, best first, and where it says so what led to each."""
 
     scores: dict[int, float]
     paths: dict[int, Any]
@@ -71,7 +71,7 @@ class Hits:
 
 @dataclass
 class Found:
-    """What starts from the question: arms by name, the entities that it names, constraints of the focal ones.
+    """Hits that start from the question: arms by name, the entities that it names, constraints of the focal ones.
 
     `late`: the walk was cut short by its deadline. `took`: seconds by arm, as the database measured.
     `model`: number of the active one. `questions`: vector of the question by the place of a namespace in which memories wait for
@@ -246,7 +246,7 @@ async def send_turns(tx: Transaction, *, query: str, session_id: str | None, lim
 
 
 class ExpansionRow(TypedDict):
-    """What loci_api.expand_recall_hits returns: arrays that go together; null where nothing was found."""
+    """The row of loci_api.expand_recall_hits: arrays that go together; null where nothing was found."""
 
     near_of: list[int] | None
     near_ids: list[int] | None
@@ -283,7 +283,7 @@ class Coverage:
 
 @dataclass(frozen=True)
 class Expansion:
-    """What stands around the best hits: neighbours in time by document (number, distance), and two arms; seconds of each.
+    """Surroundings of the best hits: neighbours in time by document (number, distance), and two arms; seconds of each.
 
     `sources`: who said what, of these and their neighbours. `share`: what a hit lends, less where memories are long.
     `standings`: how documents stand to whom the question is about (sql/recall/hit_standings.sql). `gaps`: days between them and the
@@ -331,7 +331,7 @@ async def send_expansion(
 
 
 async def read_expansion(sent: Sent[ExpansionRow], seeds: list[int]) -> Expansion:
-    """What send_expansion asked for, of these seeds."""
+    """The reply to send_expansion, for these seeds."""
     row = await sent.one()
     near: dict[int, list[tuple[int, int]]] = {}
     others = row["near_ids"] or []
@@ -402,7 +402,7 @@ class SearchContext:
 
 
 async def search_context(tx: Transaction, *, query: str, documents: list[int], scope: Scope) -> SearchContext:
-    """What the graph knows of a question and of documents that were found, at the times of a scope."""
+    """The graph around a question and found documents, at the times of a scope."""
     row = await tx.row(
         JsonObject,
         "select * from loci_api.search_context(%(namespace)s, %(query)s, %(documents)s::bigint[], %(as_of)s, %(known_at)s)",

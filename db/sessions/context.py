@@ -19,7 +19,7 @@ MOMENTS = {
 
 @dataclass(frozen=True)
 class ContextParts:
-    """What was gathered; lists are empty where not asked for.
+    """Collected parts of a context; lists are empty where not asked for.
 
     `profile` is what is known of the one who asks. That and `memories` are new to the session; `cursor` is the document number.
     `fallback`: nothing was found for the first context of a session, so these are its most important ones.
@@ -51,7 +51,7 @@ async def context_parts(
     repeat: bool = False,
     preview: bool = False,
 ) -> ContextParts:
-    """What goes before an inference, beside the ranking: one row."""
+    """Parts of a context beside the ranking: one row."""
     row = await tx.row(
         JsonObject,
         """select * from loci.context_parts(%(namespace)s, %(message)s, %(session_id)s, %(space)s, %(documents)s::bigint[],

@@ -8,7 +8,7 @@ from db.pool import Transaction
 
 
 class EndedSession(TypedDict):
-    """What the end of a session changed."""
+    """Changes by the end of a session."""
 
     session_id: str
     ended: bool
@@ -21,7 +21,7 @@ class EndedSession(TypedDict):
 
 
 class FeedbackRow(TypedDict):
-    """What ended sessions have changed."""
+    """Changes by ended sessions."""
 
     id: UUID
     at: datetime
@@ -69,7 +69,7 @@ async def end_session(tx: Transaction, *, session_id: str) -> EndedSession:
 
 
 async def list_feedback(tx: Transaction, *, session_id: str | None, limit: int, cursor: str | None) -> list[FeedbackRow]:
-    """What ended sessions have changed, newest first."""
+    """Changes by ended sessions, newest first."""
     return await tx.rows(
         FeedbackRow,
         "select * from loci.list_feedback(%(namespace)s, %(session_id)s, %(limit)s, %(cursor)s)",

@@ -35,7 +35,7 @@ class BodyRequest(Request):
     model: type[BaseModel] | None = None
 
     async def json(self) -> Any:
-        """What the body says; of a large one, the model itself. Raises JSONDecodeError, UnicodeDecodeError, Invalid, TooLarge."""
+        """The value of a body; of a large one, the model itself. Raises JSONDecodeError, UnicodeDecodeError, Invalid, TooLarge."""
         if not hasattr(self, "_json"):
             body = await self.body()
             self._json = json.loads(body) if is_small(body) else await beside_loop(self, read_model, body, self.model)
@@ -59,7 +59,7 @@ class BodyRoute(APIRoute):
 
 
 def read_model(body: bytes, model: type[BaseModel] | None) -> Any:
-    """What a body says, as a model where there is one."""
+    """A body as a model, where there is one."""
     value = read_in_parts(body)
     if model is None:
         return value

@@ -1,4 +1,4 @@
-"""Who sends a request, and how its work is run: one transaction, authenticated in its first round trip."""
+"""The caller of a request, and the way its work runs: one transaction, authenticated in its first round trip."""
 
 import hashlib
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -56,7 +56,7 @@ class Caller:
 
     @property
     def owner(self) -> bytes | None:
-        """Whose shares the request takes: the hash of the key, also where a session of a browser stands for it."""
+        """The key that the request's shares are counted under: its hash, also where a session of a browser stands for it."""
         return getattr(self.request.state, "owner", None) or self.key_hash
 
     @property
@@ -174,8 +174,8 @@ class Caller:
     ) -> Response:
         """Run work that writes and reply with what it returns, once for each Idempotency-Key.
 
-        What failed because others wrote at the same moment is tried again; the reply is sent after the commit. Of a dry run,
-        which may be repeated as it is, no reply is kept.
+        Work that failed because others wrote at the same moment is tried again; the reply is sent after the commit. No reply is
+        kept of a dry run, which may be repeated as it is.
         """
         if dry_run:
             return reply(await with_retries(lambda: self.read(work, role)), status)
@@ -262,7 +262,7 @@ def _is_answer(error: Exception) -> bool:
 
 
 def hash_key(key: str) -> bytes:
-    """What is stored of an API key."""
+    """The stored form of an API key."""
     return hashlib.sha256(key.encode()).digest()
 
 

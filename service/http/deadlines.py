@@ -6,7 +6,7 @@ from db.limits import TimeLimits
 from service.settings import DeadlineSettings
 
 Kind = Literal["read", "write", "batch", "context", "model", "poll", "imports", "exports"]
-# What a route does by name, where its method does not say it.
+# Kinds of routes by name, where their method does not say it
 KINDS: dict[str, Kind] = {
     **dict.fromkeys(("ask", "search_words", "traverse", "graph_context", "walk", "match_entities", "search_entities"), "read"),
     **dict.fromkeys(("current_versions", "search_entries"), "read"),
@@ -27,7 +27,7 @@ STREAMING = {"stream_changes", "import_namespace", "export_namespace"}  # clocks
 
 
 def kind_of(route: str, method: str) -> Kind:
-    """What kind of request a route takes."""
+    """The kind of request that a route takes."""
     return KINDS.get(route, "read" if method in {"GET", "HEAD"} else "write")
 
 
@@ -38,5 +38,5 @@ def seconds_for(kind: Kind, settings: DeadlineSettings) -> float:
 
 
 def limits_of(kind: Kind, settings: DeadlineSettings) -> TimeLimits:
-    """What the database is told of its transactions. Theirs end with those of the request, where it has but one."""
+    """Time limits that the database is told for its transactions. Theirs end with those of the request, where it has but one."""
     return TimeLimits(seconds_for(kind, settings), settings.lock, settings.idle)

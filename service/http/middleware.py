@@ -129,7 +129,7 @@ class RequestMiddleware:
 
 
 class Reply:
-    """What is sent, and whether that has begun."""
+    """Sends a reply, and knows whether that has begun."""
 
     def __init__(self, scope: Scope, send: Send, presence: Presence) -> None:
         self._scope = scope
@@ -167,7 +167,7 @@ class Reply:
 
 
 class Body:
-    """What is received, within its limit and, unless it is `streamed`, within the room that all bodies have."""
+    """Receives a body, within its limit and, unless it is `streamed`, within the room that all bodies have."""
 
     def __init__(self, room: "RequestMiddleware", scope: Scope, presence: Presence, limit: int, *, streamed: bool) -> None:
         self._room = room
@@ -210,12 +210,12 @@ class Body:
 
 
 def owner_of(scope: Scope) -> object:
-    """Whose request it is: the key that was admitted, however it was sent; without one its address."""
+    """Owner of a request: the admitted key, however it was sent; without one its address."""
     return scope["state"].get("owner") or (scope.get("client") or (None,))[0]
 
 
 def log_context_of(headers: dict[bytes, bytes]) -> LogContext:
-    """What the lines about a request have in common: its id, and the trace that its caller is in."""
+    """Fields that all log lines of a request share: its id, and the trace that its caller is in."""
     given, parent = headers.get(b"x-request-id", b""), TRACE.fullmatch(headers.get(b"traceparent", b""))
     request_id = given.decode() if SANE_ID.fullmatch(given) else uuid4().hex
     return LogContext(request_id=request_id, trace_id=parent[1].decode() if parent else None)
@@ -230,7 +230,7 @@ def route_of(scope: Scope) -> str:
 
 
 def request_facts(subject: LogContext) -> dict[str, str | None]:
-    """Who asked, and for what, by ids and names alone."""
+    """Caller and request, by ids and names alone."""
     return {
         "request_id": subject.request_id,
         "namespace": subject.namespace,

@@ -1,7 +1,7 @@
 """The OpenAPI document: what the routes say, and what holds for all of them.
 
-Links, problems of every route, response headers and the key are added here, so that a new route has them without a word. What a
-field or a parameter means stands where it is declared.
+Links, problems of every route, response headers and the key are added here, so that a new route has them without a word. The
+meaning of a field or a parameter stands where it is declared.
 """
 
 import asyncio
@@ -188,7 +188,7 @@ def _headers(status: str, method: str, operation: str) -> list[str]:
 
 
 def _links(made: Json, path: str, response: Json) -> Json:
-    """What may follow on a reply that shows one thing: operations below its path that take its id (or its name)."""
+    """Calls that may follow on a reply that shows one thing: operations below its path that take its id (or its name)."""
     schema = response.get("content", {}).get("application/json", {}).get("schema", {})
     if "$ref" in schema:
         schema = made["components"]["schemas"][schema["$ref"].rpartition("/")[2]]

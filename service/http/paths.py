@@ -21,7 +21,7 @@ def operations(document: Document) -> Iterator[tuple[str, str, Document]]:
 def methods_of(known: Mapping[str, Set[str]], path: str) -> list[str]:
     """Methods that the path of a request knows, of those that each documented path knows; none where there is no such path.
 
-    Of the paths that match, the one with the most literal characters counts: /edges/batch is no id of an edge.
+    The path with the most literal characters wins among those that match: /edges/batch is no id of an edge.
     """
     found = [template for template in known if _pattern(template).fullmatch(path)]
     return sorted(known[max(found, key=lambda template: (len(PLACE.sub("", template)), template))]) if found else []

@@ -1,6 +1,6 @@
 """Whether a request is still wanted: its client is there, and its time is not up. If not, its task is cancelled.
 
-Of a request that is answered at once only a timer is set and taken back. The client is looked for once that has run out, or where
+A request that is answered at once only sets a timer and takes it back. The client is looked for once that has run out, or where
 the application asks; what a client sends is left to the application until its body has ended.
 
 The time of a request counts from its arrival: admission, the wait for a connection and the statements are all within it. Only the

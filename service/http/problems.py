@@ -120,14 +120,14 @@ def field_errors(errors: Sequence[Any]) -> list[FieldError]:
 
 
 def refusal_of(error: ValidationError) -> Invalid:
-    """What is wrong with a model. Of more fields than anybody reads, how many they are: to tell them takes longer than that."""
+    """Errors of a model. Of more fields than anybody reads, how many they are: to tell them takes longer than that."""
     if error.error_count() > MOST_ERRORS:
         return Invalid(f"{error.error_count():,} fields are wrong")
     return refusal([{**each, "loc": ("body", *each["loc"])} for each in error.errors(include_url=False, include_input=False)])
 
 
 def refusal(wrong: Sequence[Any]) -> Invalid:
-    """What is wrong with a request: the first three fields in words, a hundred by name, and how many more there are."""
+    """Errors of a request: the first three fields in words, a hundred by name, and how many more there are."""
     errors = field_errors(wrong)
     count = len(errors) + max(0, len(wrong) - MOST_ERRORS)
     detail = "; ".join(f"{e.field}: {e.message}" for e in errors[:3])
@@ -135,7 +135,7 @@ def refusal(wrong: Sequence[Any]) -> Invalid:
 
 
 def said_of(error: ValidationError) -> str:
-    """What is wrong with an item, in one line: the first three fields. Of more fields than anybody reads, how many they are."""
+    """Errors of an item, in one line: the first three fields. Of more fields than anybody reads, how many they are."""
     if error.error_count() > MOST_FIELDS:
         return f"{error.error_count():,} of its fields are wrong"
     return "; ".join(e.message if e.field == "body" else f"{e.field}: {e.message}" for e in field_errors(error.errors())[:3])
@@ -150,7 +150,7 @@ def _without_members(error: Any) -> tuple[tuple[int | str, ...], tuple[int | str
 
 
 def _either(one: FieldError, other: FieldError) -> FieldError:
-    """What two members of a union say of one field, in a sentence."""
+    """Errors that two members of a union have for one field, in a sentence."""
     same = one.message.startswith(OUGHT) and other.message.startswith(OUGHT)
     said = other.message.removeprefix(OUGHT) if same else other.message[:1].lower() + other.message[1:]
     return FieldError(one.field, f"{one.message}, or {said}")

@@ -20,7 +20,7 @@ FOREVER = b"public, max-age=31536000, immutable"  # the only reply that may be k
 
 
 def protected(headers: list[Header]) -> list[Header]:
-    """Headers of a reply, with those that it lacks. What it says of keeping a copy counts only for files that never change."""
+    """Headers of a reply, with those that it lacks. Its rule about copies counts only for files that never change."""
     kept = [(name, value) for name, value in headers if name.lower() != b"cache-control" or value == FOREVER]
     given = {name.lower() for name, _ in kept}
     return [*kept, *(header for header in DEFAULTS.items() if header[0] not in given)]

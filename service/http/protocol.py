@@ -23,7 +23,7 @@ LOOK_EVERY = 0.5  # seconds between looks at the pace of a body, or the stall if
 
 
 class LimitedProtocol(HttpToolsProtocol):
-    """Ends a connection that makes others wait. What comes at once may be longer than a head, and is refused by the middleware."""
+    """Ends a connection that makes others wait. The middleware refuses a first burst of bytes that is longer than a head."""
 
     limits = LimitSettings()
     addresses = Places(LimitSettings().connections)
@@ -63,7 +63,7 @@ class LimitedProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Parse what came. What comes after a reply and ends nothing has the time of a head too."""
+        """Parse what came. Bytes after a reply that end nothing have the time of a head too."""
         if self.transport.is_closing():
             return
         self._received += len(data)
@@ -80,7 +80,7 @@ class LimitedProtocol(HttpToolsProtocol):
             self._timer = self.loop.call_later(self.limits.head, self._head_is_late)
 
     def on_message_begin(self) -> None:
-        """Begin to count. What comes over the owner's socket is the owner's."""
+        """Begin to count. Requests over the owner's socket are the owner's."""
         self._head = 0
         super().on_message_begin()
         if self.owners and self.transport.get_extra_info("sockname") in self.owners:

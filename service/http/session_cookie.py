@@ -1,8 +1,8 @@
 """The session of a browser: a cookie that stands for a key, and which requests may use it.
 
 The cookie is HttpOnly and SameSite=Strict, and has no Path: the browser keeps it to the folder of `POST /session`, which is that
-of the API under whatever prefix a proxy puts in front. What a browser sends by itself proves nothing about who made it send it, so
-a request that rests on the cookie alone must come from a page of this very origin.
+of the API under whatever prefix a proxy puts in front. A cookie proves nothing about who made the browser send it, so a request
+that rests on the cookie alone must come from a page of this very origin.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ Headers = list[tuple[bytes, bytes]]
 
 
 def hash_token(token: str) -> bytes:
-    """What is stored of a session. A key may not begin with a zero byte, so no bearer has the hash of a session."""
+    """The stored form of a session. A key may not begin with a zero byte, so no bearer has the hash of a session."""
     return hashlib.sha256(b"\x00session\x00" + token.encode()).digest()
 
 

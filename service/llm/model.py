@@ -1,4 +1,4 @@
-"""What a language model is here: messages in, text out, with what it cost."""
+"""A language model: messages in, text out, with the cost."""
 
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
@@ -30,7 +30,7 @@ class Completion:
 
 @dataclass
 class Usage:
-    """What a call has used by the moment at which it is broken off, as far as that is known; None: nobody knows."""
+    """Use of a call by the moment at which it is broken off, as far as that is known; None: nobody knows."""
 
     prompt_tokens: int | None = None
     completion_tokens: int | None = None

@@ -1,4 +1,4 @@
-"""What a model answered, as the type that was asked for, or not at all."""
+"""A model's answer as the type that was asked for, or not at all."""
 
 import json
 import math
@@ -140,7 +140,7 @@ def _composed(value: Any) -> str:
 
 
 def _parts(value: Any) -> list[Any]:
-    """What a value holds; of an object its names, too."""
+    """All texts of a value; of an object its names, too."""
     if isinstance(value, dict):
         return [*value, *value.values()]
     return value if isinstance(value, list) else []

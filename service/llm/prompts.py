@@ -70,7 +70,7 @@ class Prompts:
 
 
 def check_folder(prompts: Prompts) -> list[str]:
-    """What is strange about a folder of prompts, in sentences. Raises BadPrompt."""
+    """Oddities of a folder of prompts, in sentences. Raises BadPrompt."""
     unknown = prompts.check()
     if not unknown:
         return []

@@ -1,4 +1,4 @@
-"""What an endpoint replies, read piece by piece as it comes: whole completions and streams of them, and refusals."""
+"""An endpoint's reply, read piece by piece as it comes: whole completions and streams of them, and refusals."""
 
 import re
 from collections.abc import AsyncIterator
@@ -36,7 +36,7 @@ class Broken(TemporaryFailure):
 
 @dataclass
 class Heard:
-    """What has come of an answer so far. `limit`: tokens that it may have."""
+    """The answer so far. `limit`: tokens that it may have."""
 
     limit: int
     said: list[str] = field(default_factory=list)
@@ -48,7 +48,7 @@ class Heard:
 
     @property
     def text(self) -> str:
-        """What was said."""
+        """The text."""
         return "".join(self.said)
 
     def take(self, piece: Any) -> None:
@@ -191,7 +191,7 @@ async def read_error(reply: httpx.Response) -> tuple[bytes, Any]:
 
 
 async def refusal(reply: httpx.Response) -> TemporaryFailure | ModelError:
-    """Why a reply is an error, and whether that may pass. Of what it says only a short code is told."""
+    """Why a reply is an error, and whether that may pass. Only a short code of it is told."""
     body, said = await read_error(reply)
     text = body.decode(errors="replace").lower()
     status = reply.status_code

@@ -128,7 +128,7 @@ def without_limits(node: Schema) -> Schema:
 
 
 def gist_of(node: Schema) -> str:
-    """What a schema asks for, in few words: {"names": [text, up to 5], "pair": 1…7, "kind": "a" | "b"}."""
+    """A schema in few words: {"names": [text, up to 5], "pair": 1…7, "kind": "a" | "b"}."""
     if "anyOf" in node:
         return " | ".join(dict.fromkeys(gist_of(part) for part in node["anyOf"]))
     if "enum" in node:

@@ -27,7 +27,7 @@ TOLD = re.compile(r"(?:context (?:length|size|window)|n_ctx)\D{0,40}?(\d{3,8})|(
 
 @dataclass
 class Sizes:
-    """What is known of a model's prompts. `context`: tokens of prompt and answer together; None: nobody has said."""
+    """Known sizes of a model's prompts. `context`: tokens of prompt and answer together; None: nobody has said."""
 
     context: int | None = None
     counted: deque[tuple[int, int]] = field(default_factory=lambda: deque(maxlen=KEPT))
@@ -48,7 +48,7 @@ class Sizes:
         return most if self.context is None else min(most, max(self.context // 4, 1))
 
     def fits(self, size: int, most: int) -> float:
-        """What part of a prompt of so many bytes there is room for, beside an answer; 1 and more: all of it."""
+        """Share of a prompt of so many bytes that there is room for, beside an answer; 1 and more: all of it."""
         if self.context is None:
             return 1.0
         return (self.context - self.answer(most)) / (SPARE * max(self.tokens(size), 1))
@@ -94,7 +94,7 @@ async def find_context(client: httpx.AsyncClient, url: str, model: str) -> int |
 
 
 async def _said(client: httpx.AsyncClient, method: str, url: str, body: Any = None) -> dict[str, Any]:
-    """What an endpoint says; nothing where it does not know the question."""
+    """The endpoint's own words; nothing where it does not know the question."""
     with suppress(httpx.HTTPError, ValueError, RecursionError, TooMuch, TimeoutError):
         async with asyncio.timeout(PATIENCE), client.stream(method, url, json=body, timeout=PATIENCE) as reply:
             text = b"".join([piece async for piece in hear(reply, MOST_BYTES)])

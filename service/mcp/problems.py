@@ -37,7 +37,7 @@ def plain(problem: dict[str, Any]) -> str:
 
 
 def wrong_arguments(error: ValidationError, arguments: type[Arguments]) -> str:
-    """What is wrong with arguments before REST has seen them, and what the tool takes."""
+    """Errors of arguments before REST has seen them, and the arguments that the tool takes."""
     schema = schema_of(arguments)
     known = [name if name in schema.get("required", []) else f"{name}?" for name in schema["properties"]]
     said = "; ".join(_wrong(e["loc"], e["msg"]) for e in error.errors()[:5])

@@ -75,7 +75,7 @@ def make_server(
 ) -> Server[Any]:
     """An MCP server over the REST interface that `reach` gives a client of.
 
-    Who calls is said by the headers of each request over HTTP, and by `headers` where there are none. `listing` is called when
+    The headers of each request over HTTP say who calls, or `headers` where there are none. `listing` is called when
     the tools are asked for: they will be used soon. `max_chars`: of a reply, where the call does not say how many.
     """
     listed = listed_tools(profile)

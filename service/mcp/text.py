@@ -1,4 +1,4 @@
-"""What tools say: a few plain lines for the model, and the same as data without what is empty.
+"""Texts of tools: a few plain lines for the model, and the same as data without empty fields.
 
 Every value comes into a line by `written`: a name stays on it, further lines of a text are indented, so nothing stored can look
 like another result. Long texts are cut, and the line says where the rest is. A list fits the room of its reply: it ends with a
@@ -65,7 +65,7 @@ def on_its_lines(text: str) -> str:
 
 
 def about(*parts: str | None) -> str:
-    """What is said of something, in brackets; nothing if there is nothing."""
+    """Notes on something, in brackets; nothing if there are none."""
     said = ", ".join(written(part) for part in parts if part)
     return f" ({said})" if said else ""
 
@@ -129,7 +129,7 @@ def cut_strings(value: Any, longest: int) -> Any:
 def memory_line(row: JsonObject, longest: int | None = LONG) -> str:
     """One memory: `[id] (category, valid since …, said by …, relevance …): content`; relevance is how likely it answers.
 
-    Whom it is about stands before the content, where neither that nor the speaker says it. Of a long one the passage is shown.
+    The subject stands before the content, where neither that nor the speaker says it. A long one shows its passage.
     """
     whole = f'memory_history("{row["id"]}")'
     source = f"said by {row['source']}" if row.get("source") else None
@@ -152,7 +152,7 @@ def may_contradict(row: JsonObject) -> str | None:
 
 
 def may_outdate(rows: Iterable[JsonObject]) -> list[str]:
-    """What a new memory may outdate, a line each."""
+    """Memories that a new one may outdate, a line each."""
     return [
         f"May outdate [{row['id']}] (since {moment(row['valid_from'])}): {written(row['content'], text=True, longest=LONG // 4)}"
         for row in rows
@@ -193,7 +193,7 @@ def event_line(row: JsonObject, longest: int | None = LONG) -> str:
 
 
 def _elsewhere(row: JsonObject) -> str | None:
-    """What tells a result apart that is no memory, or of another namespace."""
+    """The sign of a result that is no memory, or of another namespace."""
     tier = {"working_memory": "working memory", "conversation": "said"}.get(row.get("tier", "memory"))
     return ", ".join(part for part in (row.get("namespace"), tier) if part)
 

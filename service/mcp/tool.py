@@ -1,4 +1,4 @@
-"""What a tool is: its description, what it takes, the REST call behind it, and how the reply reads.
+"""A tool: its description, its arguments, the REST call behind it, and how the reply reads.
 
 Types only: what a value may be is for REST to say, so that both surfaces say it in the same words. The schemas are what a model
 reads before every conversation, so they carry nothing that it does not need.

@@ -87,7 +87,7 @@ async def write_each(tx: Transaction, checked: Checked, *, atomic: bool) -> dict
 
 
 def _all_right(checked: Checked) -> list[Outcome]:
-    """What the items state. Raises Invalid, with what is wrong in each, where any is."""
+    """The items, as stated. Raises Invalid, with what is wrong in each, where any is."""
     wrong = [named(i, c) for i, c in enumerate(checked) if isinstance(c, LociError)]
     if wrong:
         errors = [error for problem in wrong for error in problem.errors]

@@ -19,7 +19,7 @@ LAST_VERSION = 2**31 - 1  # the largest number that a version can have
 async def get_memory(tx: Transaction, *, ref: str, as_of: datetime | None, known_at: datetime | None) -> MemoryRow:
     """A memory as believed at `known_at`; with `as_of`, the version of its lineage that was valid then.
 
-    Of a lineage by name, the version that is visible. Raises NotFound.
+    The visible version, for a lineage by name. Raises NotFound.
     """
     if ID.fullmatch(ref):
         return without_place(await memories.get_memory(tx, id=UUID(ref), as_of=as_of, known_at=known_at))

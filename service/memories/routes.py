@@ -48,7 +48,7 @@ MemoryRef = Annotated[Text, Path(description="Id of any of its versions, or the 
 async def write_memory(body: MemorySave, caller: CallerDependency) -> Response:
     """Write a memory. An existing lineage gets a new version; an exact duplicate reinforces the memory that is there.
 
-    What names another lineage, states its validity or is an episode is no duplicate. `on_duplicate` says otherwise of one;
+    A write that names another lineage, states its validity or is an episode is no duplicate. `on_duplicate` says otherwise of one;
     `ignored` in the reply names what a duplicate stated and the memory did not take over. A stated validity ends where a later
     version of the lineage begins; `cut_short` says so. With `enrich`, a language model expands it later, in the background, into
     well-formed memories that say the same. With `compare`, the reply names what it may outdate (`unsettled`).
@@ -152,8 +152,8 @@ async def list_unsettled(caller: CallerDependency, limit: Limit = 50, cursor: Cu
 async def settle_memories(id: MemoryId, body: SettleInput, caller: CallerDependency) -> Response:
     """Say which of two memories holds: this one replaces or corrects an older one, or both are true.
 
-    Both are current; they need not have been named as unsettled. What was believed before stays askable with `known_at`, and
-    undoing the operation opens the pair again.
+    Both are current; they need not have been named as unsettled. Earlier beliefs stay askable with `known_at`, and undoing the
+    operation opens the pair again.
     """
     return await caller.write(lambda tx: memories.settle_memories(tx, newer=id, older=body.older, verdict=body.verdict))
 
@@ -291,6 +291,6 @@ async def list_categories(
 async def get_memory(id: MemoryRef, caller: CallerDependency, as_of: AsOf = None, known_at: KnownAt = None) -> Response:
     """One version of a memory, whatever its status, as believed at `known_at`. With `as_of`: the version that was valid then.
 
-    Of a lineage by name: the version that is valid at both.
+    For a lineage by name: the version that is valid at both.
     """
     return reply(await caller.read(lambda tx: memories.get_memory(tx, ref=id, as_of=as_of, known_at=known_at)))

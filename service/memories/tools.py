@@ -1,4 +1,4 @@
-"""What tools do with memories: save one, delete one, list categories, show a history."""
+"""Tools for memories: save one, delete one, list categories, show a history."""
 
 from typing import Annotated, Literal
 from uuid import UUID
@@ -59,7 +59,7 @@ class SaveMemory(Arguments):
 
 
 class UpdateMemory(Arguments):
-    """What to change about one memory; its words change by saving a new one."""
+    """Changes of one memory; its words change by saving a new one."""
 
     id: UUID = Field(description="As in [id] of a result")
     category: str | None = None
@@ -77,7 +77,7 @@ class DeleteMemory(Arguments):
 
 
 class History(Arguments):
-    """Whose history, and which part of it."""
+    """The lineage or entity, and the part of its history."""
 
     ref: Name = Field(description="Id, lineage, or an entity's name")
     limit: int | None = Field(None, description="Default 50")
@@ -120,7 +120,7 @@ def _history(given: JsonObject, _: str | None) -> Call:
 
 
 def saved(reply: JsonObject, _: int) -> Shown:
-    """What became of a memory."""
+    """Outcome of a write."""
     names = ("id", "lineage", "version", "superseded", "duplicate", "ignored", "content", "about", "category", "tags", "valid_from")
     facts = shortened(kept(reply, names)) | kept(reply.get("enrichment") or {}, ("job_id",))
     if reply["duplicate"]:
@@ -139,7 +139,7 @@ def updated(reply: JsonObject, _: int) -> Shown:
 
 
 def settled(reply: JsonObject, room: int) -> Shown:
-    """What was settled, or which pairs are open."""
+    """The settled pair, or the open pairs."""
     if "items" in reply:
         tail = how_to_settle(reply["items"]) + ("\n… and more." if reply["next_cursor"] else "")
         listing = fit_rows(reply["items"], _pair, room - len(tail), "Nothing is open.")

@@ -155,7 +155,7 @@ async def ask(
 
 
 def messages_of(prompts: Prompts, prompt: str, data: Any) -> list[Message]:
-    """What a model is sent: the prompt, and the data. Raises BadPrompt."""
+    """Input of a model: the prompt, and the data. Raises BadPrompt."""
     return [
         {"role": "system", "content": prompts.read("data.md") + "\n\n" + prompts.read(prompt)},
         {"role": "user", "content": visible_json(json.dumps(data, ensure_ascii=False, default=str))},
@@ -168,7 +168,7 @@ def size_of(messages: list[Message], schema: dict[str, Any]) -> int:
 
 
 async def part_that_fits(resources: Resources, answer: type[Answer], *, prompt: str, data: Any, numbers: Numbers) -> float:
-    """What part of a prompt there is room for; 1 and more: all of it."""
+    """Share of a prompt that there is room for; 1 and more: all of it."""
     if resources.model is None:
         return 1.0
     sizes = await resources.model.measure()

@@ -110,7 +110,7 @@ def unit(vectors: Floats) -> Floats:
 
 
 def nearest(similar: Floats, wanted: int) -> tuple[Places, Floats]:
-    """Of each row of similarities the columns of the highest, the highest first, and how far these are."""
+    """Columns of the highest similarities of each row, the highest first, and how far these are."""
     near = np.argpartition(similar, -wanted, axis=1)[:, -wanted:]
     values = np.take_along_axis(similar, near, axis=1)
     order = np.argsort(-values, axis=1, kind="stable")

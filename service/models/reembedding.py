@@ -39,7 +39,7 @@ FOR_WRITERS, FOR_PROVIDER = Backoff(0.1, 2.0), Backoff(0.5, 60.0)
 
 
 class Stopped(Exception):
-    """The model cannot be filled on; the message says why. What was done stays."""
+    """The model cannot be filled on; the message says why. Finished work stays."""
 
     def __init__(self, message: str, *, cancelled: bool = False) -> None:
         super().__init__(message)

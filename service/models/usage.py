@@ -18,5 +18,5 @@ async def list_model_calls(
 
 
 async def model_usage(tx: Transaction, *, day: date | None) -> ModelUsageRow:
-    """What calls of models have used on a day (UTC; None: today), and what is left of its budget."""
+    """Use of models on a day (UTC; None: today), and the rest of its budget."""
     return await calls.model_usage(tx, day=day)

@@ -42,7 +42,7 @@ async def embed_batch(tx: Transaction, queue: Queue[C], provider: Provider, *, m
 async def embed_and_store(tx: Transaction, queue: Queue[C], provider: Provider, claimed: list[C]) -> int:
     """Make the vectors of claimed rows, and store them together, since the rows are locked from then on; how many.
 
-    What the provider refuses together is tried one by one.
+    Texts that the provider refuses together are tried one by one.
     """
     try:
         return await queue.store(tx, claimed=claimed, vectors=await embed_claimed(provider, claimed))

@@ -188,7 +188,7 @@ class Feed:
             self._waiters.discard(waiter)
 
     async def poll(self, read: Read, after: Place | None, wait: float) -> Batch:
-        """What has changed since; if nothing has, wait so many seconds for it."""
+        """Changes since then; without any, wait so many seconds for one."""
         if wait <= 0:
             return await read(after)
         ends = time.monotonic() + wait

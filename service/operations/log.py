@@ -23,7 +23,7 @@ async def get_operation(tx: Transaction, *, id: UUID) -> OperationRow:
 
 
 async def list_changes_of(tx: Transaction, *, id: UUID, limit: int, after: int = 0) -> Page[OperationChangeRow]:
-    """What an operation changed, before and after, in order, behind a position."""
+    """Changes of an operation, before and after, in order, behind a position."""
     rows = await operations.operation_changes(tx, id=id, limit=limit + 1, after=after)
     last = str(rows[limit - 1]["position"]) if len(rows) > limit else None
     return {"items": rows[:limit], "next_cursor": last}  # a change has a position of its own, which is shown

@@ -28,7 +28,7 @@ async def undo_operation(
 ) -> T:
     """Undo an operation in one transaction, which `run` runs, and return what that returns; edges follow in others.
 
-    What fails of these after all, which `retried` runs, is logged: it is undone, and the worker brings the edges in step.
+    A failure in spite of `retried` is logged: the operation is undone, and the worker brings the edges in step.
     """
     decaying = False
 
@@ -49,5 +49,5 @@ async def undo_operation(
 
 
 async def preview_undo(tx: Transaction, *, id: UUID) -> JsonObject:
-    """What undoing an operation would do, but for what was changed since: it is undone, and that is taken back."""
+    """Effects of undoing an operation, but for things that were changed since: it is undone, and that is taken back."""
     return {**await operations.preview_undo(tx, id=id), "undoes": id, "operation_id": None, "dry_run": True}

@@ -115,7 +115,7 @@ def _arms(ranking: Ranking) -> list[str]:
 
 
 def _arm(ranking: Ranking, found: ExaminedMemory, arm: str) -> JsonObject:
-    """What one arm made of it."""
+    """The effect of one arm on it."""
     hits, key = ranking.arms.get(arm), found["doc_id"]
     place: dict[str, Any] = ranks_by_arm(ranking, key).get(arm, {"rank": None, "score": None})
     scores = list(hits.scores.values()) if hits else []

@@ -147,7 +147,7 @@ def _result(ranking: Ranking, key: int, row: JsonObject) -> JsonObject:
 
 
 def explain(ranking: Ranking, key: int) -> JsonObject:
-    """What a score is made of: each arm's part with its rank, score, weight and path; whose it is; what neighbours lent.
+    """Parts of a score: each arm's with its rank, score, weight and path; the subject and speaker; what neighbours lent.
 
     `waited`: its vector was not stored yet; its place in the vector arm is that of one made with the question, or of its words.
     """

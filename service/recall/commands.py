@@ -135,7 +135,7 @@ def _tell_progress(job: dict[str, Any], told: set[int]) -> None:
 
 
 def _tell_tuning(said: dict[str, Any], k: int) -> None:
-    """What was measured, what is proposed, and how to have it."""
+    """The measurement, the proposal, and how to have it."""
     proposed = said["settings"] or {}
     if "present" in said:
         named = {"as it is": said["present"], **{f"{arm} alone": worth for arm, worth in said["arms"].items()}}

@@ -55,7 +55,7 @@ def above(scores: Mapping[Id, float], mean: Mapping[Id, float]) -> dict[Id, floa
 
 
 def lent(scores: Mapping[Id, float], neighbours: Neighbours[Id]) -> dict[Id, float]:
-    """What each id gets from its neighbours: the share that each lends, of its score. Who was not found may be among them.
+    """Score that each id gets from its neighbours: the share that each lends. Neighbours may be ids that were not found.
 
     In a conversation the answer often stands beside the turn that has the words.
     """

@@ -1,4 +1,4 @@
-"""What a ranking is worth, and how sure that is. No database here."""
+"""Worth of a ranking, and how sure that is. No database here."""
 
 import math
 import statistics
@@ -22,12 +22,12 @@ def metrics(ranks: dict[str, int | None]) -> dict[str, float]:
 
 
 def gain(rank: int) -> float:
-    """What a piece of evidence counts at a rank (nDCG: Järvelin and Kekäläinen, TOIS 2002)."""
+    """Worth of a piece of evidence at a rank (nDCG: Järvelin and Kekäläinen, TOIS 2002)."""
     return 1 / math.log2(rank + 1)
 
 
 def ideal(pieces: int, k: int) -> float:
-    """What the best ranking of so many pieces counts among the first k."""
+    """Worth of the best ranking of so many pieces among the first k."""
     return sum(gain(rank) for rank in range(1, min(k, pieces) + 1))
 
 

@@ -124,6 +124,6 @@ async def add_passages(
 
 
 def _content(row: JsonObject) -> str:
-    """What is long of a result, if something is."""
+    """The long text of a result, if there is one."""
     content = row["value"] if "value" in row else row["content"]
     return content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)

@@ -98,7 +98,7 @@ class Plan:
     def parts(
         self, arms: Mapping[str, Hits], mean: Mapping[int, float], share: Mapping[int, float] | None = None
     ) -> dict[str, dict[int, float]]:
-        """What each arm adds to the score of each hit that it found; with relative_score, what is averaged."""
+        """Each arm's part in the score of each hit that it found; with relative_score, the scores that are averaged."""
         if self.fusion == "rrf":
             return {name: reciprocal_rank([(hits.scores, self.weight(name))], k=self.k) for name, hits in arms.items()}
         scores = {name: self.normalised(name, hits, mean, share or {}) for name, hits in arms.items()}
@@ -109,7 +109,7 @@ class Plan:
         return self.weights.get(arm, 1.0)
 
     def factor(self, source: str | None, standing: str | None, *, several: bool, spoken: bool, own: bool) -> float:
-        """What the score of a memory is multiplied by, for who said it and whom it is about.
+        """Factor of a memory's score for its speaker and its subject.
 
         `several`: more than one speaker is named. `spoken`: among the hits are some of a speaker who is named; only beside these it
         counts that a memory is about that one. `own`: among the hits are some that the one who asks says of himself; what an
@@ -134,7 +134,7 @@ class Plan:
         return BESIDE_TIME * exp(-abs(gap) / sqrt(max(1.0, days)))
 
     def time_part(self, near: float) -> float:
-        """What it adds that a memory is so near to the time that the question asks about."""
+        """Bonus of a memory that is so near to the time that the question asks about."""
         return TIME_PART * near if self.asks_of_time_alone and self.fusion == "linear" else 0.0
 
     @cached_property
@@ -146,7 +146,7 @@ class Plan:
         return {*WORD.findall(beside)} <= IDLE | DEEDS
 
     def time_factor(self, near: float) -> float:
-        """What its score is multiplied by."""
+        """Factor of its score."""
         return 1.0 + (TIME_FACTOR - 1.0) * near
 
     @cached_property
@@ -155,7 +155,7 @@ class Plan:
         return period_of(self.question.query, self.question.asked_at)
 
     def standing_part(self, standing: str, found: float) -> float:
-        """What it adds that a memory stands so to whom the question is about; `found`: what the arms that look for names add."""
+        """Bonus of a memory that stands so to the subject of the question; `found`: the parts of the arms that look for names."""
         if self.fusion != "linear":
             return 0.0
         return max(0.0, ABOUT_PART - found) if standing == "about" else OWN_PART if standing == "own" else 0.0

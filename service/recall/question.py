@@ -1,4 +1,4 @@
-"""What a recall is asked."""
+"""A recall's question."""
 
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -16,7 +16,7 @@ ARMS: tuple[Arm, ...] = ("lexical", "vector", "graph", "hierarchy", "walk")
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked: text, how many results, and how to search. None: the namespace's setting.
+    """Text, number of results, and the way to search. None: the namespace's setting.
 
     `auto`: as many as may answer, `k` at most. `similarity`: the cosine from which a memory counts that only its meaning found;
     None: any. `namespaces` None: the transaction's; "*": all that the caller may read. `user`: whom the first person means; None:

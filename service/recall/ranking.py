@@ -59,7 +59,7 @@ async def note_hits(ranking: "Ranking") -> None:
 
 @dataclass(frozen=True)
 class Ranking:
-    """What a recall found: the best hits, and every hit's fused score and arms.
+    """Result of a recall: the best hits, and every hit's fused score and arms.
 
     `final`: scores that somebody gave in place of fused ones, and `notes` what the explanation says of that; see rewrite.py and
     rerank.py. Where one namespace is searched, memories are their document numbers; other hits have their row in `asked.rows`.
@@ -87,7 +87,7 @@ class Ranking:
         return self.asked.server
 
     def score(self, key: int) -> float:
-        """What a hit is ranked by."""
+        """Scores that a hit is ranked by."""
         return self.final[key] if key in self.final else self.fused.scores[key]
 
     def plain_score(self, key: int) -> float:
@@ -120,8 +120,8 @@ class Ranking:
 def require_similarity(arms: dict[str, Hits], similarity: float) -> None:
     """Drop hits that only the vector arm found, below a cosine.
 
-    Before fusion: so they neither take places nor bring what stands around them. What another arm found as well stays, and so does
-    its rank by meaning; what an admitted hit brings (neighbours in time, hierarchy, shared names) rests on that.
+    Before fusion: so they neither take places nor bring what stands around them. Hits that another arm found as well stay, and so
+    does their rank by meaning; hits that an admitted one brings (neighbours in time, hierarchy, shared names) rest on that.
     """
     if "vector" in arms:
         others = {key for name, hits in arms.items() if name != "vector" for key in hits.scores}
@@ -209,7 +209,7 @@ async def _around(plan: Plan, asked: Asked, arms: dict[str, Hits], near: Mapping
 
 @dataclass(frozen=True)
 class Around:
-    """What stands around the best hits: neighbours in time, with the share of each, who said what, and how much of the question."""
+    """Surroundings of the best hits: neighbours in time, with the share of each, who said what, and how much of the question."""
 
     near: dict[int, list[tuple[int, float]]]
     sources: dict[int, str]
@@ -219,7 +219,7 @@ class Around:
     gaps: dict[int, float]  # days from the time that the question asks about
 
     def add(self, place: int, found: Expansion) -> None:
-        """What was found in the namespace at a place."""
+        """Hits in the namespace at a place."""
         base = pack(place, "memory", 0)
         self.coverage[place] = found.coverage
         self.shares[place] = found.share
@@ -274,7 +274,7 @@ async def with_turns(ranking: Ranking, keys: list[int]) -> Ranking:
 
 
 async def _ask_around(plan: Plan, sources: list[Source], documents: list[int], seeds: list[int]) -> list[tuple[int, Expansion]]:
-    """What stands around hits, by the place of their namespace: one round trip, whatever the number of namespaces."""
+    """Surroundings of hits, by the place of their namespace: one round trip, whatever the number of namespaces."""
     question, near, of = plan.question, by_place(documents), by_place(seeds)
     sent = [
         (

@@ -2,8 +2,8 @@
 
 Two questions, and the product of their answers. Is this spoken of here at all? A logistic function of four figures, of the twenty
 hits with which the search begins. And where the question names one speaker: did that one say it, or another? A logistic function of
-one figure. What each coefficient rests on, and how far it can be trusted: docs/design/relevance.md and
-`bench.recall_quality --relevance`.
+one figure. Sources of each coefficient, and how far it can be trusted: docs/design/relevance.md and `bench.recall_quality
+--relevance`.
 """
 
 import math
@@ -44,7 +44,7 @@ def sigmoid(z: float) -> float:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What was found in one namespace, in a few figures; see Topic.
+    """Figures of the hits in one namespace; see Topic.
 
     `nearness` None: nothing was found by meaning. `said`: of what says something of the question, the share that the speaker whom
     it names said, or nobody did; None: it names no one speaker, or nothing says a word of it.

@@ -46,7 +46,7 @@ def turns_to_read(ranking: Ranking) -> list[int]:
 
 
 def beside(near: Neighbours[int]) -> dict[int, list[int]]:
-    """The turns right before and after each. Of up to two on each side the nearer have the larger share."""
+    """The turns right before and after each. The nearer ones of up to two on each side have the larger share."""
     largest = {key: max((share for _, share in others), default=0.0) for key, others in near.items()}
     return {key: [other for other, share in others if share == largest[key]] for key, others in near.items()}
 
@@ -70,7 +70,7 @@ async def rerank(
 ) -> tuple[Ranking, JsonObject | None]:
     """The first `most` of the ranking in a new order, and who made it: None where nobody did. `skipped` then says why.
 
-    `kept`: what the reranker has read of hits before. What it reads now is kept in the background.
+    `kept`: what the reranker has read of hits before. Readings made now are kept in the background.
 
     Memories of a namespace whose setting recall_rerank is off are shown to nobody: they keep the score that they have.
     """
@@ -144,7 +144,7 @@ def in_conversation(judged: Mapping[int, float], ranking: Ranking) -> dict[int, 
 
 
 def text_of(row: JsonObject) -> str:
-    """What of a result is judged: who said it, whom it is about where neither that nor the words say so, and what."""
+    """Judged text of a result: its speaker, its subject where neither that nor the words say so, and its words."""
     if row["tier"] == "working_memory":
         return row["value"] if isinstance(row["value"], str) else json.dumps(row["value"], ensure_ascii=False)
     speaker = row["role"] if row["tier"] == "conversation" else row["source"]

@@ -1,6 +1,6 @@
 """Further questions that a language model makes of one: its parts, or an answer that it makes up (HyDE, Gao et al., ACL 2023).
 
-Each is searched like the question itself, and their rankings are fused. What the model writes is data: it is cut, never shown as a
+Each is searched like the question itself, and their rankings are fused. The model's text is data: it is cut, never shown as a
 memory, and stands only in explanations.
 """
 
@@ -98,7 +98,7 @@ async def _asked(resources: Resources, namespace: str, query: str, how: Rewritin
 
 
 def further_questions(query: str, said: list[str], *, longest: int = LONGEST_PART) -> list[str]:
-    """What a model said, as questions: on one line each, without empty or overlong ones, repetitions, and the question itself."""
+    """A model's text as questions: on one line each, without empty or overlong ones, repetitions, and the question itself."""
     folded = {text.casefold(): text for text in reversed([" ".join(one.split()) for one in said])}
     folded.pop(" ".join(query.split()).casefold(), None)
     return [text for text in reversed(folded.values()) if 0 < len(text) <= longest][:MOST]

@@ -41,7 +41,7 @@ class Source:
 
 @dataclass
 class Asked:
-    """What the arms found that start from the question, over all namespaces; hits of other tiers with their rows.
+    """Hits of the arms that start from the question, over all namespaces; hits of other tiers with their rows.
 
     `settings` are those that fuse. `server`: the kind of server that was asked.
     """
@@ -87,7 +87,7 @@ def hits_at_place(hits: Hits, place: int) -> Hits:
 
 
 def join_hits(parts: list[Hits], depth: int) -> Hits:
-    """What one arm found in several namespaces, by score: the best `depth` of all."""
+    """Hits of one arm in several namespaces, by score: the best `depth` of all."""
     if len(parts) == 1:
         return parts[0]
     scores = {key: score for part in parts for key, score in part.scores.items()}

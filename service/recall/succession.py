@@ -1,9 +1,9 @@
-"""Of statements that tell the same of the same, the latest comes first.
+"""Among hits that state the same fact about the same subject, the newest comes first.
 
-Who was told "Bob lives in Rome" and "Bob has moved to Oslo", and not that one ends the other, still asks where Bob lives. What a
-question asks for as it is has one value (service/text/relations.py). So among the best hits the statements about Bob exchange their
-places: first those that tell what is asked, the latest before the others, then what else is said of him. Nothing else moves. A
-question about what was is left alone, and where one asks for more than one thing only what tells the same exchanges places.
+A namespace may hold "Bob lives in Rome" and "Bob has moved to Oslo", and nothing says that one ends the other. "Where does Bob
+live?" has one answer (service/text/relations.py). So among the best hits the statements about Bob exchange scores: first those that
+answer, the latest before the others, then other statements about him. No other hit moves. Questions about the past are left alone;
+where a question asks for several things, only statements of the same exchange scores.
 """
 
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What a recall took, by phase as the service sees it and by arm as the database measured it."""
+"""Time of a recall, by phase as the service sees it and by arm as the database measured it."""
 
 import time
 from collections.abc import Iterator, Mapping

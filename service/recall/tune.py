@@ -1,8 +1,8 @@
 """Which settings bring back best what a user asks for? Measured in memory, from what one recall of each question found.
 
-A question is asked once. What its arms found, what stands beside it and who said it are kept, and hundreds of settings are
-reckoned from that. What is judged is never what was chosen on: settings are chosen on four fifths of the questions, by the mean of
-nDCG, and judged on the other fifth, five times. Neighbours, and arms that start from the best hits (hierarchy, names), are those of
+A question is asked once. Hits of its arms, their surroundings and their speakers are kept, and hundreds of settings are computed
+from that. Settings are never judged by the questions that they were chosen on: they are chosen on four fifths, by the mean of nDCG,
+and judged on the other fifth, five times. Neighbours, and arms that start from the best hits (hierarchy, names), are those of
 the settings in force. No database here.
 """
 
@@ -25,14 +25,14 @@ FOLDS = 5
 FLIPS = 999  # as many draws of luck
 CHANCE = 0.05  # what luck may bring, at most
 SPEAKER, AIDE = 1, 2  # why a memory's score has a factor
-# What is tried of each weight, times the one in force (of an arm that is off: times 1); and in its place.
+# Trials of each weight, times the one in force (of an arm that is off: times 1); and in its place.
 TIMES = {"vector": (0.0, 0.5, 1.0, 2.0), "graph": (0.0, 1.0), "names": (0.0, 0.4, 1.0), "hierarchy": (0.0, 1.0), "walk": (0.0, 1.0)}
 CONSTANTS = (5.0, 10.0, 20.0, 60.0)  # of reciprocal rank fusion
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What is chosen."""
+    """Chosen settings."""
 
     weights: Mapping[str, float]
     speaker: float
@@ -46,7 +46,7 @@ class Setting:
         return cls(weights, float(settings["speaker_weight"]), float(settings["assistant_weight"]), float(settings["rrf_k"]))
 
     def changes(self, present: "Setting") -> dict[str, Any]:
-        """What differs from the present one, as settings of a namespace; `weights`: only what differs."""
+        """Differences from the present one, as settings of a namespace; `weights`: only changed ones."""
         weights = {arm: weight for arm, weight in self.weights.items() if weight != present.weights[arm]}
         said = {"speaker_weight": "speaker", "assistant_weight": "assistant", "rrf_k": "rrf_k"}
         others = {name: getattr(self, at) for name, at in said.items() if getattr(self, at) != getattr(present, at)}
@@ -133,7 +133,7 @@ class Case:
         return totals
 
     def _stands(self, times: Values) -> Values:
-        """What it adds by each setting whose a hit is: shape (settings, hits)."""
+        """Bonus by each setting of a hit's subject and speaker: shape (settings, hits)."""
         names = np.isin(self.arms, list(NAMING_ARMS))
         added: Values = self.added + np.maximum(0.0, self.least - times[:, names] @ self.parts[names])
         return added
@@ -175,7 +175,7 @@ def _different(setting: Setting, present: Setting) -> int:
 
 
 def fold(question: str) -> str:
-    """What puts questions into folds: the same words fall into the same one."""
+    """Key that puts questions into folds: the same words fall into the same one."""
     return hashlib.md5(" ".join(question.lower().split()).encode(), usedforsecurity=False).hexdigest()
 
 
@@ -188,7 +188,7 @@ def folds(questions: list[str]) -> NDArray[np.int64]:
 def best(values: Values) -> int:
     """The setting that is best on these questions; the first one, where none is better than that by more than its error.
 
-    `values`: a row a question, a column a setting. Of equals the one that differs least.
+    `values`: a row a question, a column a setting. The one that differs least wins among equals.
     """
     means = values.mean(0)
     chosen = int(np.argmax(means >= means.max() - 1e-9))
@@ -197,7 +197,7 @@ def best(values: Values) -> int:
 
 
 def out_of_fold(values: Values, questions: list[str]) -> tuple[Mean, int]:
-    """What choosing gains on questions that took no part in it; and in how many folds something was chosen."""
+    """Gain of choosing on questions that took no part in it; and in how many folds something was chosen."""
     of = folds(questions)
     chosen = {int(nth): best(values[of != nth]) for nth in np.unique(of)}
     gained = [values[row, chosen[int(nth)]] - values[row, 0] for row, nth in enumerate(of)]
@@ -231,7 +231,7 @@ def alone(present: Setting, arms: Iterable[str]) -> list[Setting]:
 
 
 def report(cases: list[Case], present: Setting, *, k: int, fusion: str) -> dict[str, Any]:
-    """What was measured, and what is proposed: `settings`, null for none. Figures are per cent."""
+    """The measurement and the proposal: `settings`, null for none. Figures are per cent."""
     said: dict[str, Any] = {"questions": len(cases), "k": k, "fusion": fusion, "settings": None, "gain": None, "applied": False}
     if len(cases) < FEWEST:
         said["said"] = f"{len(cases)} questions with their answers are too few to say anything: at least {FEWEST} are needed"

@@ -87,7 +87,7 @@ async def request_tuning(tx: Transaction, wanted: TuneInput) -> JsonObject:
 
 
 async def run_tuning(resources: Resources, job: Job) -> None:
-    """Measure what the job says; its result is the report. What it applies is one operation."""
+    """Measure what the job says; its result is the report. Applying is one operation."""
     given: dict[str, Any] = dict(job.arguments)
     questions = given.pop("questions")
     wanted = TuneInput.model_validate(given)

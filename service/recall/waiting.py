@@ -55,7 +55,7 @@ def _place(row: Mapping[str, Any]) -> int:
 
 
 def _at_hand(found: Found, used: ActiveModel) -> Provider | None:
-    """What embeds with the active model in this process."""
+    """The embedder of the active model in this process."""
     if used.provider is None or used.provider.name.startswith(ENDPOINT) or used.model not in (None, found.model):
         return None
     return used.provider

@@ -1,4 +1,4 @@
-"""What is done for each kind of job."""
+"""Handlers of jobs, by kind."""
 
 from service.dreams.contradictions import judge_contradictions
 from service.dreams.dream import run_dream

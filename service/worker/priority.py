@@ -104,7 +104,7 @@ def _lower_group(pid: int, niceness: int) -> bool:
 
 
 def _words(title: str) -> list[str]:
-    """Of `postgres: login database …`, or `postgres: cluster: login database …`, from the login on; none: it does not say yet."""
+    """Words of a title, `postgres: login database …` or `postgres: cluster: login database …`, from the login on."""
     return list(dropwhile(lambda word: word.endswith(":"), title.split())) if title.startswith("postgres: ") else []
 
 

@@ -167,7 +167,7 @@ class Worker:
                 woken.clear()
 
     async def _timed(self, name: str, step: Step) -> bool:
-        """Run a step. What it logs says whose it is; looks at an empty queue leave no spans."""
+        """Run a step. Its log lines say whose they are; looks at an empty queue leave no spans."""
         started = time.perf_counter()
         with log_context(LogContext(work=name)), traces.muted():
             busy = await step()
@@ -281,7 +281,7 @@ class Worker:
     async def change_model(self) -> bool:
         """Make the configured model the active one where there is none, or one that nobody chose by name serves a small corpus.
 
-        Once. What waits for the active model does not wait for this: its endpoint may be another.
+        Once. Texts that wait for the active model do not wait for this: its endpoint may be another.
         """
         if self._settled or not isinstance(self._provider, ActiveProvider):
             return False

@@ -47,7 +47,7 @@ async def openapi_json(request: Request) -> Response:
 
 @router.get("/docs/start.js")
 async def documentation_start() -> Response:
-    """What begins to show it."""
+    """Beginning of the script that shows it."""
     return Response(_file("start.js"), media_type="text/javascript; charset=utf-8")
 
 

@@ -20,7 +20,7 @@ Path = Annotated[Text, Field(description="Path that begins with /memories")]
 
 
 class View(Loose):
-    """What to look at."""
+    """The file or folder to look at."""
 
     path: Path
     view_range: list[int] | None = Field(
@@ -52,13 +52,13 @@ class Insert(Loose):
 
 
 class Delete(Loose):
-    """What to delete."""
+    """The file or folder to delete."""
 
     path: Path
 
 
 class Rename(Loose):
-    """What to move."""
+    """The file or folder to move."""
 
     old_path: Path
     new_path: Path

@@ -1,4 +1,4 @@
-"""What the tools of the reference MCP memory server do here: entities, observations and relations.
+"""The tools of the reference MCP memory server over Loci: entities, observations and relations.
 
 An observation is a memory of source mcp-memory about its entity, in a lineage that follows from both; so an import of that server's
 file and its tools mean the same. Each function is the work of one transaction.
@@ -119,7 +119,7 @@ async def delete_relations(tx: Transaction, stated: list[JsonObject]) -> JsonObj
 
 @contextmanager
 def _beside_others() -> Iterator[None]:
-    """What others took away since it was read is not there: the transaction is tried again, and finds it gone."""
+    """Things that others took away since it was read are gone: the transaction is tried again, and finds them gone."""
     try:
         yield
     except pg.NoDataFound as error:
@@ -188,7 +188,7 @@ def _folded(name: str) -> str:
 
 
 def _triple(relation: Any, names: dict[str, str]) -> tuple[str, str, str]:
-    """What two relations are compared by; `names` are the entities that names mean."""
+    """The key that two relations are compared by; `names` are the entities that names mean."""
     ends = [_name(relation[end]) for end in ("from", "to")]
     source, target = (_folded(names.get(end, end)) for end in ends)
     return source, canonical_type(edge_type(relation["relationType"])), target

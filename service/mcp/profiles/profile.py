@@ -1,4 +1,4 @@
-"""What a profile is, and a tool of one: a REST call of its own below /profiles, which takes the tool's arguments as they are."""
+"""A profile, and a tool of one: a REST call of its own below /profiles, which takes the tool's arguments as they are."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field

@@ -34,14 +34,14 @@ class Relation(Loose):
 
 
 class Observations(Loose):
-    """What to add to an entity."""
+    """Observations to add to an entity."""
 
     entityName: Text  # noqa: N815
     contents: list[Text]
 
 
 class Deletion(Loose):
-    """What to take from an entity."""
+    """Observations to take from an entity."""
 
     entityName: Text  # noqa: N815
     observations: list[Text]
