@@ -85,8 +85,8 @@ $$;
 comment on function loci_internal.key_reaches(integer) is
     'Whether the transaction''s key works in a namespace, its agent''s grants apart.';
 
--- What is left of a role under the scope of this transaction's key: with scope read every role is reader, with write
--- admin is writer. Reads loci.scope, which loci_api.begin_request sets. Inlined.
+-- The role that the scope of this transaction's key leaves: with scope read every role is reader, with write admin is
+-- writer. Reads loci.scope, which loci_api.begin_request sets. Inlined.
 create or replace function loci_internal.scoped_role(p_role text) returns text
 language sql stable parallel safe
 as $$

@@ -1,5 +1,5 @@
--- End a session of a browser. Whoever has its hash has the session, so nobody is asked who they are; what is not there
--- has ended. One index probe. Security definer: writes sessions.
+-- End a session of a browser. The hash proves the session, so nobody is asked who they are; a missing session has
+-- ended. One index probe. Security definer: writes sessions.
 create or replace function loci_api.delete_browser_session(p_hash bytea) returns void
 language sql volatile security definer set search_path = ''
 as $$

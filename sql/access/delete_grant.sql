@@ -1,5 +1,5 @@
 -- Take an agent's role in a namespace away: its next statement is refused. Its keys stay, and reach what else it has.
--- An invitation is withdrawn. Returns the grant as it was. Whoever is no operator may not take the last admin away
+-- An invitation is withdrawn. Returns the grant as it was. Only an operator may take the last admin away
 -- (require_remaining_admin). Security definer: writes grants; checks the caller itself. Admin. Errors: 42501, P0002
 -- (namespace; the agent has no grant there), 23505 (the last admin).
 create or replace function loci_api.delete_grant(p_namespace text, p_agent uuid)

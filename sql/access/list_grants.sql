@@ -1,5 +1,5 @@
--- Who may do what in a namespace, and until when: agents in order of their ids (that of their making, for agents of
--- keys). Grants that are void by now are listed too, as expired, and invitations, as not accepted. cursor: the last
+-- Roles in a namespace, and their ends: agents in order of their ids (that of their making, for agents of keys). Grants
+-- that are void by now are listed too, as expired, and invitations, as not accepted. cursor: the last
 -- agent_id of the page before. Ranges of the primary keys. Admin. Security definer: reads grants and agents. Errors:
 -- 42501, P0002, 22023 (limit).
 create or replace function loci_api.list_grants(p_namespace text, p_limit integer default 100,

@@ -1,4 +1,4 @@
--- What a key was used for, wherever it works: newest hour and row first. Admin of its agent's home. Security definer:
+-- Uses of a key, wherever it works: newest hour and row first. Admin of its agent's home. Security definer:
 -- reads keys. Errors: 42501, P0002.
 create or replace function loci_api.list_key_usage(p_namespace text, p_key_id uuid, p_limit integer default 100,
                                                    p_cursor bigint default null)
@@ -18,5 +18,5 @@ begin
     order by u.id desc limit p_limit;
 end $$;
 comment on function loci_api.list_key_usage(text, uuid, integer, bigint) is
-    'What an API key was used for, by hour, address and outcome, newest first. Admin. Errors: 42501, '
+    'Uses of an API key by hour, address and outcome, newest first. Admin. Errors: 42501, '
     'P0002.';

@@ -24,14 +24,14 @@ as $$
     where n.id = any (loci.readable_namespaces())
 $$;
 comment on function loci.list_readers() is
-    'Who may read the namespaces that the caller may read: agents with their grants and keys, without secrets.';
+    'Readers of the namespaces that the caller may read: agents with their grants and keys, without secrets.';
 
 create or replace view loci.readers with (security_invoker = true) as
 select r.namespace, r.agent_id, r.agent, r.kind, r.role, r.granted_at, r.grant_expires_at, r.key_id, r.key, r.scope,
        r.key_expires_at, r.last_used_at, r.reads_now
 from loci.list_readers() r;
 comment on view loci.readers is
-    'Who may read a namespace: agents with their grants and their keys, without secrets. One row for each agent, or '
+    'Readers of a namespace: agents with their grants and their keys, without secrets. One row for each agent, or '
     'for each of its keys; superusers of the database stand outside of it.';
 comment on column loci.readers.namespace is 'Name of the namespace.';
 comment on column loci.readers.agent_id is 'The agent.';
@@ -41,8 +41,8 @@ comment on column loci.readers.role is 'reader, writer or admin: all of them rea
 comment on column loci.readers.granted_at is 'Since when it has that role; null: the operator, always.';
 comment on column loci.readers.grant_expires_at is 'When the role ends; null: never.';
 comment on column loci.readers.key_id is 'An API key of the agent that works here; null: it has none.';
-comment on column loci.readers.key is 'What the key is called.';
-comment on column loci.readers.scope is 'What the key may do at most: read, write or admin.';
+comment on column loci.readers.key is 'Name of the key.';
+comment on column loci.readers.scope is 'Largest right of the key: read, write or admin.';
 comment on column loci.readers.key_expires_at is 'When the key ends; null: never.';
 comment on column loci.readers.last_used_at is 'When the key was used last, in any namespace; null: never.';
 comment on column loci.readers.reads_now is

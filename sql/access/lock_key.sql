@@ -31,7 +31,7 @@ $$;
 comment on function loci_internal.key_namespaces(loci_data.api_keys) is
     'Numbers of the namespaces that a key reaches.';
 
--- What the operations log says of a key: never its hash or fingerprint.
+-- The operations log says this of a key, and never its hash or fingerprint.
 create or replace function loci_internal.key_record(p_key loci_data.api_keys) returns jsonb
 language sql stable set search_path = ''
 as $$

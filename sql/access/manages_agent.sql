@@ -9,8 +9,8 @@ $$;
 comment on function loci_internal.manages_agent(uuid) is
     'Whether the caller is an admin of the home of an agent, or the operator.';
 
--- What a key may not do, it gives to none: a key that is kept to namespaces makes and renews none that reaches others,
--- and one that is bound to a space of working memory none that writes elsewhere. Errors: 42501.
+-- A key gives no right that it lacks: a key that is kept to namespaces makes and renews none that reaches others, and
+-- one that is bound to a space of working memory none that writes elsewhere. Errors: 42501.
 create or replace function loci_internal.require_within_own_key(p_namespaces integer[], p_space text) returns void
 language plpgsql stable set search_path = ''
 as $$

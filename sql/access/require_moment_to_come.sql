@@ -1,4 +1,4 @@
--- What is to end must end later than now, or never (null). Errors: 22023 (p_field).
+-- An end must be later than now, or never (null). Errors: 22023 (p_field).
 create or replace function loci_internal.require_moment_to_come(p_moment timestamptz, p_field text) returns void
 language plpgsql stable set search_path = ''
 as $$

@@ -1,6 +1,6 @@
 -- Put a new key in the place of one: of the same agent, with the same scope, namespaces, default namespace, space,
 -- user, time zone and rate limit, drawing from the same bucket. The old one ends after p_grace_seconds (0: at once).
--- The new one ends at p_expires_at, or lives as long as the old one was given. Of two that ask at once, one wins. Admin
+-- The new one ends at p_expires_at, or lives as long as the old one was given. One of two calls at once wins. Admin
 -- of the agent's home, with a key that may do as much. Security definer: writes keys. Errors: 42501, P0002 (id), 23505
 -- (revoked, expired or rotated before), 22023 (grace_seconds, expires_at).
 create or replace function loci_api.rotate_key(

@@ -1,6 +1,7 @@
 -- Apply what of a consolidation stood up to the guards of texts: merges, deletes, refinements, and lessons from
--- signals. All in one transaction, which is one operation: undoing it brings every source back. What is removed is
--- forgotten, never deleted. The rows have the last word (refused_consolidation_steps). Removed are what is deleted and
+-- signals. All in one transaction, which is one operation: undoing it brings every source back. Removed memories are
+-- forgotten, never deleted.
+-- The rows have the last word (refused_consolidation_steps). Removed are what is deleted and
 -- what merges make fewer, against all current memories: more of them than a pass may remove (removal_allowance), and
 -- nothing at all is applied and stopped says why; one memory fewer by a merge is always allowed, since what it said is
 -- kept. p_plan: {merges: [{sources: [{id, seen}], content, category, tags}], deletes: [{id, seen, reason}],
@@ -87,7 +88,7 @@ comment on function loci_api.apply_consolidation(text, jsonb) is
     'nothing was done. Errors: 42501, P0002.';
 
 -- Write what signals teach as memories (anti-patterns/{domain}), each linked to the memories that its signals
--- are about, so that erasing one of those takes it along. What a memory says already is reinforced, not written again.
+-- are about, so that erasing one of those takes it along. A text that a memory says already reinforces it.
 -- p_lessons: [{content, category, tags, signals: [id]}]. Returns [{action, ids, into}]. Errors: those of remember.
 create or replace function loci_internal.write_lessons(p_namespace_id integer, p_namespace text, p_lessons jsonb)
 returns jsonb

@@ -135,4 +135,4 @@ as $$
                                  and not b.over then 'overtaken' end) as guard) g
 $$;
 comment on function loci_internal.judge_fact_pairs(integer, jsonb, jsonb) is
-    'What the verdicts of a model may do, and which guard stands against it.';
+    'Effects of a model''s verdicts, and the guard that stands against each.';

@@ -78,8 +78,8 @@ comment on function loci_api.apply_extraction(text, jsonb) is
     'Write entities and edges that a model has read out of conversations and memories; one row an item, with the '
     'guard that refused it. Errors: 42501, P0002, 22023, 23503, 40001.';
 
--- What is left of the evidence [{session_id | memory_id, at}] of something that a model read a moment ago: without
--- memories that were forgotten, ended or erased since. Primary key of memories.
+-- Evidence [{session_id | memory_id, at}] of something that a model read a moment ago, without memories that were
+-- forgotten, ended or erased since. Primary key of memories.
 create or replace function loci_internal.evidence_in_force(p_namespace_id integer, p_evidence jsonb) returns jsonb
 language sql stable set search_path = ''
 as $$
@@ -124,4 +124,4 @@ as $$
                            on true
 $$;
 comment on function loci_internal.resolve_extracted_entities(integer, jsonb) is
-    'What the entities of an extraction mean, and which guard refuses them.';
+    'Entities that an extraction means, and the guard that refuses each.';

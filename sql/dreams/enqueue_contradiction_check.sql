@@ -21,8 +21,8 @@ end $$;
 comment on function loci_internal.enqueue_contradiction_check() is
     'Trigger: leave facts that wait for a model to a job.';
 
--- What waits for a model gets a job, at the end of the transaction: by then it holds all its other locks, and waits for
--- nobody who waits for it. A trigger that can wait cannot be replaced, so it is made anew.
+-- Pairs that wait for a model get a job, at the end of the transaction: by then it holds all its other locks, and
+-- waits for nobody who waits for it. A trigger that can wait cannot be replaced, so it is made anew.
 drop trigger if exists contradiction_queue_job on loci_data.contradiction_queue;
 create constraint trigger contradiction_queue_job after insert
 on loci_data.contradiction_queue deferrable initially deferred

@@ -1,7 +1,8 @@
--- Write the memories that stand for several others, and forget those. What can be reckoned is reckoned here, not by a
--- model: true since the earliest of them, as important and as sure as the most, reinforced as often as all together;
--- tags of all, metadata of all (where they differ, the earliest has its way), merged_from and first_recorded_at in it.
--- What hung on the sources hangs on it (repoint_memory_references). p_merges: [{id, sources: [{id}], content, category,
+-- Write the memories that stand for several others, and forget those. Its fields are computed, not asked of a model:
+-- true since the earliest of them, as important and as sure as the most, reinforced as often as all together; tags of
+-- all, metadata of all (the earliest's where they differ), merged_from and first_recorded_at in it.
+-- Everything that hung on the sources hangs on it (repoint_memory_references).
+-- p_merges: [{id, sources: [{id}], content, category,
 -- tags}], id
 -- of the memory to be. The caller has locked the sources. Errors: those of remember.
 create or replace function loci_internal.merge_memories(p_namespace_id integer, p_namespace text, p_merges jsonb)
@@ -72,9 +73,9 @@ end $$;
 comment on function loci_internal.merge_memories(integer, text, jsonb) is
     'Write memories that stand for several others, and forget those.';
 
--- What hung on memories hangs on those that stand for them: what stood under them stands under the new one, for as
--- long as it did; their links to others are its links, too; it mentions what they mention; facts that rest on them
--- rest on it, so that forgetting them withdraws none. Evidence of edges stays theirs, since given twice it would count
+-- References to memories lead to those that stand for them: children stand under the new one, for as long as they
+-- did; their links to others are its links, too; it mentions what they mention; facts that rest on them rest on it,
+-- so that forgetting them withdraws none. Evidence of edges stays theirs, since given twice it would count
 -- twice, and counts while the new one is active (carry_observations). merged_from links lead back. Pairs of source and
 -- new memory. Locks as every writer: hierarchy, entities by name, attributes by id.
 create or replace function loci_internal.repoint_memory_references(p_namespace_id integer, p_sources uuid[],

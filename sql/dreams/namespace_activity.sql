@@ -27,5 +27,5 @@ begin
     return null;
 end $$;
 comment on function loci_api.namespace_activity(text) is
-    'What somebody is doing in the namespace, if it was written to lately or a request waits for a model; null: it is '
-    'quiet. Errors: 42501, P0002.';
+    'Activity in the namespace, if it was written to lately or a request waits for a model; null: it is quiet. '
+    'Errors: 42501, P0002.';

@@ -1,5 +1,6 @@
 -- Decide what a fact supersedes, and by what it is superseded, record each decision, and act on it: mode apply, or null
--- for the namespace's setting; propose only records. What is not sure (find_contradictions) is proposed in either mode.
+-- for the namespace's setting; propose only records. An unsure finding (find_contradictions) is proposed in either
+-- mode.
 -- A fact has one successor: the first by valid_from. In mode apply, what was proposed before and is found again is
 -- applied. p_since: pairs alone of which the other was recorded after it. superseded: attributes; proposed: decisions.
 -- The aspect is locked by the caller.

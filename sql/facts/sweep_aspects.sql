@@ -63,7 +63,7 @@ end $$;
 comment on function loci_internal.queue_namespace_sweep() is
     'Trigger: let the worker compare the facts of all aspects of a namespace.';
 
--- What was compared at its write is compared again when what was compared has changed.
+-- A fact that was compared at its write is compared again when its siblings have changed.
 create or replace trigger aspects_sweep after update on loci_data.aspects
     for each row when (old.single_valued is distinct from new.single_valued)
     execute function loci_internal.queue_aspect_sweep('id');

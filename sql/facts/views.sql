@@ -53,7 +53,8 @@ comment on column loci.constraints.recorded_at is 'Recorded time: when it was wr
 comment on column loci.constraints.entity_id is 'Identifier of the entity. Joins entities.id.';
 comment on column loci.constraints.aspect_id is 'Identifier of the aspect. Joins aspects.id.';
 
--- What superseded what, and why, in words. Under the policies: rows of granted namespaces only. A decision whose newer
+-- Supersessions in words, with their reasons.
+-- Under the policies: rows of granted namespaces only. A decision whose newer
 -- fact does not hold any more is shown as dismissed, in a part of its own: so an index finds the others by status.
 create or replace view loci.supersessions with (security_invoker = true) as
 select n.name as namespace, s.id, e.name as entity, p.name as aspect, o.content as older, w.content as newer, s.signal,
@@ -94,8 +95,8 @@ comment on column loci.supersessions.namespace is 'Name of the namespace.';
 comment on column loci.supersessions.id is 'Identifier.';
 comment on column loci.supersessions.entity is 'Name of the entity that both are about.';
 comment on column loci.supersessions.aspect is 'Name of the aspect that both stand under; null: they are edges.';
-comment on column loci.supersessions.older is 'What is superseded.';
-comment on column loci.supersessions.newer is 'What wins.';
+comment on column loci.supersessions.older is 'The superseded fact or edge.';
+comment on column loci.supersessions.newer is 'The winner.';
 comment on column loci.supersessions.signal is
     'negation, antonym, value_conflict or temporal_marker; model: a language model said so; replaced: somebody gave it '
     'new content; single_valued: edges of a type that has one target at a time.';

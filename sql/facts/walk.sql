@@ -86,5 +86,5 @@ begin
     return next;
 end $$;
 comment on function loci.walk(text, text, text, uuid[], text, timestamptz, timestamptz, boolean) is
-    'What to know about the focal entities of a conversation and their neighbours: constraints, memories, aspects, '
+    'Knowledge about the focal entities of a conversation and their neighbours: constraints, memories, aspects, '
     'within a deadline. Errors: 42501, P0002, 22023.';

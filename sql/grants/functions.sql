@@ -1,5 +1,5 @@
--- Who may call a function follows from its schema: loci is for people and the service, loci_api for the service,
--- loci_internal for nobody. What is made later begins with no rights for anybody.
+-- The schema of a function says who may call it: loci is for people and the service, loci_api for the service,
+-- loci_internal for nobody. Later objects begin with no rights for anybody.
 alter default privileges for role loci_owner revoke execute on functions from public;
 revoke all on all functions in schema loci, loci_api, loci_internal from public, loci_app, loci_analyst;
 grant execute on all functions in schema loci to loci_app, loci_analyst;

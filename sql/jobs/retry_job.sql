@@ -10,7 +10,7 @@ declare
     v_place bigint := (select j.queue_id from loci_data.jobs j where j.namespace_id = v_ns and j.id = p_id);
     v_job   loci_data.jobs;
 begin
-    -- The queue first: its trigger locks the job's row after the queue's. What the job is, is asked only then.
+    -- The queue first: its trigger locks the job's row after the queue's. The job itself is looked up only then.
     perform from procrastinate_jobs q where q.id = v_place for update;
     select j.* into v_job from loci_data.jobs j where j.namespace_id = v_ns and j.id = p_id for update;
     if v_job.id is null then

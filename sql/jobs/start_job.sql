@@ -19,4 +19,4 @@ begin
     where q.id = p_queue_id and q.status = 'doing' and q.attempts = p_attempt and j.finished_at is null;
 end $$;
 comment on function loci_api.start_job(bigint, integer) is
-    'What a job that was taken off the queue is; no row: nothing is to be done. Operator only. Errors: 42501.';
+    'The job that was taken off the queue; no row: nothing is to be done. Operator only. Errors: 42501.';

@@ -29,7 +29,7 @@ comment on column loci.links.source is 'Present content of that memory, else its
 comment on column loci.links.type is 'Free text: related_to, part_of, contradicts, supports, ….';
 comment on column loci.links.target_lineage is
     'Lineage that it points to; what it says now: Joins current_memories.lineage.';
-comment on column loci.links.target is 'What that memory says now, or said last.';
+comment on column loci.links.target is 'Present content of that memory, else its last.';
 comment on column loci.links.strength is '0 to 1.';
 comment on column loci.links.recorded_at is 'Recorded time: since when this is believed.';
 comment on column loci.links.source_id is

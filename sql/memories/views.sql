@@ -80,7 +80,7 @@ comment on column loci.memory_versions.superseded_at is
     'Recorded time: when a later version first ended it; null where that is still to come.';
 comment on column loci.memory_versions.current is 'Whether it is active and valid now.';
 comment on column loci.memory_versions.status is 'active or forgotten.';
-comment on column loci.memory_versions.source is 'Who said it.';
+comment on column loci.memory_versions.source is 'The speaker.';
 comment on column loci.memory_versions.session_id is 'The conversation it comes from.';
 comment on column loci.memory_versions.observations is 'How often exactly this was written.';
 comment on column loci.memory_versions.last_observed_at is 'When it was last written.';

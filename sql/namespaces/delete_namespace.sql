@@ -12,7 +12,7 @@ begin
     perform loci_internal.lock_background_work(v_ns, 'worker', true);
     perform loci_internal.lock_background_work(v_ns, 'changes', true);
     perform loci_internal.lock_alone(v_ns, 'postings');
-    -- Whoever takes a job locks its place in the queue before the job; so does this.
+    -- A worker that takes a job locks its place in the queue before the job; so does this.
     perform from loci_jobs.procrastinate_jobs q
     where q.id = any (array(select j.queue_id from loci_data.jobs j where j.namespace_id = v_ns
                             and j.finished_at is null))

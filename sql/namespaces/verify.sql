@@ -88,7 +88,7 @@ end $$;
 comment on function loci.verify(text) is
     'Check what a namespace promises: rows checked, rows that break it, an example. Errors: 42501, P0002.';
 
--- What the lexical index holds of each document, in blocks and in ranges: a sum over its postings, in any order.
+-- Contents of the lexical index by document, in blocks and in ranges: a sum over its postings, in any order.
 create or replace function loci_internal.indexed_postings(p_namespace_id integer)
 returns table (doc_id bigint, postings numeric, length bigint)
 language sql stable set search_path = ''
@@ -104,9 +104,9 @@ as $$
     group by h.doc_id
 $$;
 comment on function loci_internal.indexed_postings(integer) is
-    'What the lexical index holds of each document, as a sum of hashes, and its length in words.';
+    'Contents of the lexical index by document, as a sum of hashes, and its length in words.';
 
--- What it must hold of a memory: the same sum over the terms of its text; null where it has none.
+-- Contents that it must have of a memory: the same sum over the terms of its text; null where it has none.
 create or replace function loci_internal.text_postings(p_language regconfig, p_memory loci_data.memories)
 returns numeric
 language sql stable
@@ -116,4 +116,4 @@ as $$
           from loci_internal.document_terms(p_language, loci_internal.indexed_text(p_memory)) d) t
 $$;
 comment on function loci_internal.text_postings(regconfig, loci_data.memories) is
-    'What the lexical index must hold of a memory, as a sum of hashes.';
+    'Contents that the lexical index must have of a memory, as a sum of hashes.';

@@ -32,7 +32,7 @@ as $$
         end
 $$;
 comment on function loci_internal.subject_in_words(integer, text, uuid) is
-    'What the subject of a change is, in words.';
+    'Subject of a change, in words.';
 
 -- The text of the newest version of a lineage. Index memories_chain.
 create or replace function loci_internal.lineage_in_words(p_namespace_id integer, p_lineage_id uuid) returns text

@@ -22,7 +22,7 @@ comment on function loci.list_changes(text[], text, text[], integer) is
     'The change feed: what has changed after a cursor, oldest first, by namespace and kind. Errors: 42501, P0002, '
     '22023, 24000.';
 
--- What can change: the kinds of things in the change feed.
+-- Kinds of things in the change feed.
 create or replace function loci_internal.change_kinds() returns text[]
 language sql immutable parallel safe
 return array['memory', 'placement', 'link', 'entity', 'edge', 'aspect', 'attribute', 'supersession', 'merge',

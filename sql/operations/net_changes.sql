@@ -31,8 +31,8 @@ $$;
 comment on function loci_internal.net_changes(integer, uuid, text) is
     'Things of a kind that an operation changed, as they were before it and after it.';
 
--- Which links did an operation make, and which did it end, all in all? A changed strength is one of each. What it both
--- made and ended is no matter. Index changes_operation; the primary key of memory_links.
+-- Which links did an operation make, and which did it end, all in all? A changed strength is one of each. Things that
+-- it both made and ended do not matter. Index changes_operation; the primary key of memory_links.
 create or replace function loci_internal.net_link_changes(p_namespace_id integer, p_operation uuid)
 returns table (source_id uuid, target_id uuid, type text, strength double precision, gained boolean)
 language sql stable set search_path = '' set enable_seqscan = off
@@ -77,8 +77,8 @@ comment on function loci_internal.net_merge_changes(integer, uuid) is
     'Merges and splits that an operation made or undid.';
 
 -- Where did an operation put lineages, all in all, and where had they stood? One row a place: gained (it put the node
--- there) or not (it took it from there). What it both wrote and ended is no matter, nor are lineages that it wrote
--- itself: they go out of sight with their memories. Index changes_operation; primary keys.
+-- there) or not (it took it from there). Things that it both wrote and ended do not matter, nor do lineages that it
+-- wrote itself: they go out of sight with their memories. Index changes_operation; primary keys.
 create or replace function loci_internal.net_placement_changes(p_namespace_id integer, p_operation uuid)
 returns table (node_id uuid, parent_id uuid, valid_from timestamptz, valid_to timestamptz, gained boolean)
 language sql stable set search_path = '' set enable_seqscan = off

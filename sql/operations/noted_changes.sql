@@ -12,4 +12,4 @@ as $$
           from loci_data.outbox o where o.namespace_id = p_namespace_id and o.operation_id = p_operation) n
 $$;
 comment on function loci_internal.noted_changes(integer, uuid, integer) is
-    'What this transaction has noted of an operation so far.';
+    'Changes of an operation that this transaction has noted so far.';

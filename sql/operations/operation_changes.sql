@@ -28,5 +28,5 @@ begin
     order by c.position;
 end $$;
 comment on function loci.operation_changes(text, uuid, integer, bigint) is
-    'What an operation changed, before and after, in order; the position of the last one pages. Errors: 42501, P0002, '
+    'Changes of an operation, before and after, in order; the position of the last one pages. Errors: 42501, P0002, '
     '22023.';

@@ -28,5 +28,5 @@ begin
     return next;
 end $$;
 comment on function loci_api.preview_undo(text, uuid, integer) is
-    'What undoing an operation would do: it is undone, and that is taken back. Errors: 42501, P0002, 23505, 23P01, '
+    'Effects of undoing an operation: it is undone, and that is taken back. Errors: 42501, P0002, 23505, 23P01, '
     '40001, 22023.';

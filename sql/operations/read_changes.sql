@@ -1,5 +1,6 @@
--- What list_changes shows, with the place of each change in the order of all namespaces, from which the service goes
--- on without a cursor (p_place; null: p_after says from where). Costs and errors are those of list_changes. Security
+-- Changes as list_changes shows them, with the place of each in the order of all namespaces, from which the service
+-- goes on without a cursor (p_place; null: p_after says from where).
+-- Costs and errors are those of list_changes. Security
 -- definer: past the policies; checks the caller itself, and that its key has not ended since the request began:
 -- what was committed after that is not told to it.
 create or replace function loci_api.read_changes(

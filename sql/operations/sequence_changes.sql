@@ -1,8 +1,8 @@
 -- Give committed changes their positions in the feed: whatever of the outbox this statement sees, in the order of
 -- writing. One at a time (a row lock held to the end of the transaction), so positions become visible in their order.
--- What a change rests on was written before it and committed before it, so it is seen by the same snapshot or an
--- earlier one: no change stands before one that it rests on, nobody waits for another's long transaction, and a late
--- commit is not passed over. See docs/design/operations.md. A namespace in which something is being erased is left for
+-- A change is written and committed after those that it rests on, so the same snapshot or an earlier one sees these:
+-- no change stands before one that it rests on, nobody waits for another's long transaction, and a late commit is not
+-- passed over. See docs/design/operations.md. A namespace in which something is being erased is left for
 -- later (a reader waits for its own: sequence_changes_of); nothing is waited for but another sequencer. Index
 -- outbox_id. Returns how many moved. Tells nobody: readers look at feeds (loci_api.grown_feeds).
 create or replace function loci_api.sequence_changes(p_limit integer default 10000, out moved bigint)

@@ -1,6 +1,6 @@
 -- Attributes become what they were before an operation: those that it wrote are deleted (a status: history keeps them),
 -- of the others what it said is as before, and so are its decisions (undo_supersessions); the rest follows
--- (refold_facts). Aspects get their weight back. What memories take along by trigger has happened by then. All are
+-- (refold_facts). Aspects get their weight back. Effects of memories by trigger have happened by then. All are
 -- locked (lock_undone). p_left: those to leave alone. Returns how many attributes it had written or said something of.
 create or replace function loci_internal.undo_attributes(p_namespace_id integer, p_operation uuid, p_left uuid[])
 returns integer
@@ -47,8 +47,8 @@ end $$;
 comment on function loci_internal.undo_attributes(integer, uuid, uuid[]) is
     'Make aspects, attributes and supersessions what they were before an operation; how many attributes.';
 
--- Decisions of an operation are what they were before it. What it decided is undone, so that no sweep decides it again;
--- not what followed from a fact that it brought back: that is so as long as both facts hold. Returns the older facts.
+-- Decisions of an operation are what they were before it. Its decisions are undone, so that no sweep decides them
+-- again; consequences of a fact that it brought back stay as long as both facts hold. Returns the older facts.
 create or replace function loci_internal.undo_supersessions(p_namespace_id integer, p_operation uuid, p_left uuid[],
                                                             p_at timestamptz) returns uuid[]
 language sql volatile set search_path = '' set enable_seqscan = off

@@ -1,4 +1,4 @@
--- What becomes of edges when an operation is undone, for record_edges: rows {id, source_id, target_id, base, evidence,
+-- Edges as undoing an operation leaves them, for record_edges: rows {id, source_id, target_id, base, evidence,
 -- replaces}. Its own observations go. An edge that it took back (p_lost) comes back from what it was; one that it
 -- observed, or recorded in place of another (p_made, with p_present: what it is now), is recorded anew with the
 -- evidence that others gave, if there is any. An observation is known by its origin. Index edge_observations_operation.

@@ -1,6 +1,6 @@
 -- Grants become what they were before an operation: those that it gave are taken away, those that it changed or took
 -- away are as they were, as far as whoever undoes it could give them now (give_grant): the others become invitations,
--- and so does what an agent gave back itself. What a grant that was taken away said stands in the change before.
+-- and so does what an agent gave back itself. The fields of a removed grant stand in the change before.
 -- The caller holds lock_grants. p_left: agents to leave alone. Returns how many. Errors: 23505 (the last admin).
 create or replace function loci_internal.undo_grants(p_namespace_id integer, p_operation uuid, p_left uuid[])
 returns integer
@@ -65,4 +65,4 @@ as $$
     from (select coalesce(s.fields, '{}') || coalesce(f.before, '{}') as fields from standing s cross join found f) w
 $$;
 comment on function loci_internal.grant_before_operation(integer, uuid, uuid) is
-    'What a grant said before an operation.';
+    'Fields of a grant before an operation.';

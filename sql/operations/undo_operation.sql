@@ -1,8 +1,8 @@
 -- Undo an operation: everything that it changed becomes what it was before, as one more operation, which can be undone
 -- in turn; then the first is in force again. Nothing is deleted, and known_at shows what was believed before, between
--- and since. What was changed again since is a conflict that names it, and nothing is undone; p_skip_changed leaves
--- that alone and undoes the rest; where that is nothing, there is no operation (operation_id is null), and the first
--- stays in force. A change under way is waited for (lock_undone). undone: how many of each kind; skipped: [{kind,
+-- and since. A later change is a conflict that names it, and nothing is undone; p_skip_changed leaves that alone and
+-- undoes the rest; where that is nothing, there is no operation (operation_id is null), and the first stays in force.
+-- A change under way is waited for (lock_undone). undone: how many of each kind; skipped: [{kind,
 -- count, reason}]; conflicts: the first twenty that were changed since, [{kind, subject_id, name, operation_id,
 -- action}]. decaying: recalculate_decay_batch has edges to bring in step (unfinished_decay_changes). Order: what gives
 -- edges their ends, merges, memories, where they stand, links, edges, attributes, rules, and last entities that nothing
@@ -99,7 +99,7 @@ begin
     return next;
 end $$;
 comment on function loci_api.undo_operation(text, uuid, boolean) is
-    'Undo an operation: what it changed becomes what it was before. What was changed since is a conflict, unless '
+    'Undo an operation: what it changed becomes what it was before. A later change is a conflict, unless '
     'p_skip_changed. Errors: 42501, P0002, 23505, 23P01, 40001.';
 
 -- An operation is undone by this transaction's: it is out of force, what it had undone is in force again, what that had
@@ -127,7 +127,7 @@ end $$;
 comment on function loci_internal.end_undo(integer, uuid) is
     'Note that an operation is undone by the one of this transaction; its id.';
 
--- What undoing an operation left as it is, and why: [{kind, count, reason}].
+-- Things that undoing an operation left as they are, with reasons: [{kind, count, reason}].
 create or replace function loci_internal.undo_skipped(p_namespace_id integer, p_stays jsonb, p_kept integer,
                                                       p_changed bigint, p_kinds jsonb) returns jsonb
 language sql immutable set search_path = ''
@@ -147,4 +147,4 @@ as $$
                'changed since' where p_changed > 0) s
 $$;
 comment on function loci_internal.undo_skipped(integer, jsonb, integer, bigint, jsonb) is
-    'What undoing an operation left as it is, and why.';
+    'Things that undoing an operation left as they are, with reasons.';

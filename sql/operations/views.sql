@@ -21,7 +21,7 @@ comment on view loci.changes is
     'The change feed: every committed change once, in the order of the positions of its namespace.';
 comment on column loci.changes.namespace is 'Name of the namespace.';
 comment on column loci.changes.position is
-    'Number in the feed of its namespace, from 1 on. Whoever has read up to one goes on after it.';
+    'Number in the feed of its namespace, from 1 on. A reader goes on after the last one that it has read.';
 comment on column loci.changes.kind is
     'memory, placement, link, entity, edge, aspect, attribute, supersession, merge, edge_type, turn, namespace, key, '
     'grant, invitation or working_memory.';
@@ -30,7 +30,7 @@ comment on column loci.changes.subject_id is
     'Id of the thing; of a placement the lineage''s node, of a link its source, of a grant the agent; null for kinds '
     'without one, whose key is in before and after.';
 comment on column loci.changes.operation_id is 'The operation that made the change. Joins operations.id.';
-comment on column loci.changes.agent_id is 'Who made it; null: somebody with rights of the owner.';
+comment on column loci.changes.agent_id is 'Agent that made it; null: somebody with rights of the owner.';
 comment on column loci.changes.via is 'rest, mcp, cli, worker (background work) or sql.';
 comment on column loci.changes.content is
     'Text of the memory or the turn; null for other kinds, and once it was erased.';
@@ -41,7 +41,7 @@ comment on column loci.changes.changed_at is
     'When it was written, by the clock of the server. Not the order of the feed.';
 comment on column loci.changes.agent is 'Name of that agent.';
 
--- Who changed what, one row an operation. changes counts what has its position in the feed, which it has moments after
+-- Operations, one row each. changes counts what has its position in the feed, which it has moments after
 -- the commit. Under the policies: rows of granted namespaces only.
 create or replace view loci.operations with (security_invoker = true) as
 select n.name as namespace, o.id, o.action, o.via, o.agent_id, o.key_id, o.request_id, o.started_at, o.undoes,
@@ -56,10 +56,9 @@ comment on view loci.operations is 'The operations log: one row a call that chan
 comment on column loci.operations.namespace is 'Name of the namespace.';
 comment on column loci.operations.id is 'Identifier.';
 comment on column loci.operations.action is
-    'What was called: the name of a REST operation such as write_memory, the words of a command, or a step of the '
-    'worker.';
+    'Name of the call: a REST operation such as write_memory, the words of a command, or a step of the worker.';
 comment on column loci.operations.via is 'rest, mcp, cli, worker or sql.';
-comment on column loci.operations.agent_id is 'Who did it.';
+comment on column loci.operations.agent_id is 'Agent that did it.';
 comment on column loci.operations.key_id is 'With which API key; null: without one.';
 comment on column loci.operations.request_id is 'Id of the HTTP request, as logs have it.';
 comment on column loci.operations.started_at is 'When it began to write; with the id the order of the log.';

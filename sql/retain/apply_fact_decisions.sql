@@ -126,8 +126,8 @@ end $$;
 comment on function loci_internal.apply_fact_decisions(integer, text, jsonb, loci_api.fact_decision[]) is
     'Do what was decided about facts.';
 
--- What a decision leaves open: {target_id, similarity} of what it links as contradicted and of what the fact may
--- outdate besides, earlier facts of the text by their ids (p_ids; those without an id are left out). Pure.
+-- Pairs that a decision leaves open: {target_id, similarity} of what it links as contradicted and of what the fact
+-- may outdate besides, earlier facts of the text by their ids (p_ids; those without an id are left out). Pure.
 create or replace function loci_internal.doubted_by(p_decision loci_api.fact_decision, p_ids uuid[]) returns jsonb
 language sql immutable parallel safe
 as $$
@@ -144,4 +144,4 @@ as $$
     where t.id is not null
 $$;
 comment on function loci_internal.doubted_by(loci_api.fact_decision, uuid[]) is
-    'What a decision about a fact leaves open.';
+    'Pairs that a decision about a fact leaves open.';

@@ -1,6 +1,7 @@
--- What becomes of each fact of a text, by rules, in order: a later fact sees what an earlier one made, and no longer
--- what it ended, so a text may correct itself. What states nothing is no fact, and is not kept; what an assistant said
--- ends nothing that others told. p_known: what fact_candidates found among p_items. Reads settings, and who said what.
+-- Decisions about each fact of a text, by rules, in order: a later fact sees what an earlier one made, and no longer
+-- what it ended, so a text may correct itself.
+-- A sentence that states nothing is no fact, and is not kept; an assistant's words end nothing that others told.
+-- p_known: what fact_candidates found among p_items. Reads settings, and who said what.
 create or replace function loci_internal.decide_facts(p_namespace_id integer, p_facts integer,
                                                       p_known loci_api.fact_candidate[], p_items jsonb)
                                                           returns loci_api.fact_decision[]
@@ -48,7 +49,7 @@ begin
     return v_decisions;
 end $$;
 comment on function loci_internal.decide_facts(integer, integer, loci_api.fact_candidate[], jsonb) is
-    'What becomes of the facts of a text, by rules, in order.';
+    'Decisions about the facts of a text, by rules, in order.';
 
 -- What becomes of a fact, by rules, given what is known beside it? In this order:
 --   nothing  it is there: exactly, in the same words, or in words that differ in nothing that matters (and are as
@@ -141,4 +142,4 @@ begin
             'nothing like it is known', null, '[]', v_open)::loci_api.fact_decision;
 end $$;
 comment on function loci_internal.decide_fact(integer, loci_api.fact_candidate[], text, jsonb) is
-    'What becomes of a fact, by rules.';
+    'Decision about a fact, by rules.';

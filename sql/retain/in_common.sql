@@ -26,4 +26,4 @@ return case when p_one ->> 'subject' = p_other ->> 'subject'
                  or p_words[1] = any (p_other_words) or p_other_words[1] = any (p_words) then 'subject'
             when p_words && p_other_words then 'words' end;
 comment on function loci_internal.in_common(jsonb, jsonb, text[], text[]) is
-    'What two facts that may be about the same have in common: subject, words, or nothing.';
+    'Common ground of two facts that may be about the same: subject, words, or nothing.';

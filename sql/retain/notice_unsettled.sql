@@ -27,11 +27,11 @@ as $$
     where n.nth <= (p_settings ->> 'unsettled_named')::integer
 $$;
 comment on function loci_internal.notice_unsettled(loci_api.fact_candidate[], jsonb) is
-    'What a fact may outdate, though no rule is sure, likeliest first.';
+    'Memories that a fact may outdate, though no rule is sure, likeliest first.';
 
 -- Pairs as replies name them: [{id, content, valid_from, similarity}] for {target_id, similarity}, in their order, each
--- once. Of each lineage the version that is current; none where there is none, where it is p_lineage_id's own, or where
--- both were said to be true. A few probes of memories_chain and of the primary key of memory_links.
+-- once. The current version of each lineage is meant; none where there is none, where it is p_lineage_id's own, or
+-- where both were said to be true. A few probes of memories_chain and of the primary key of memory_links.
 create or replace function loci_internal.name_unsettled(p_namespace_id integer, p_lineage_id uuid, p_pairs jsonb)
 returns jsonb
 language plpgsql stable set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off
@@ -50,4 +50,4 @@ begin
           order by c.id, p.nth) u);
 end $$;
 comment on function loci_internal.name_unsettled(integer, uuid, jsonb) is
-    'What a memory may outdate, as replies name it.';
+    'Memories that a memory may outdate, as replies name them.';

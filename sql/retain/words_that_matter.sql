@@ -1,6 +1,6 @@
 -- The words of a fact in order, as far as another may not say the same without them: not is, does, our, really, now.
--- What one has is one's own (I have a beagle, my beagle), who is called something is named so, and the two sides of an
--- `and` stand in one order. Pure.
+-- A possession is one's own (I have a beagle, my beagle), a person who is called something is named so, and the two
+-- sides of an `and` stand in one order. Pure.
 create or replace function loci_internal.words_that_matter(p_read loci_api.fact_reading) returns text[]
 language plpgsql immutable parallel safe set search_path = ''
 as $$

@@ -86,8 +86,8 @@ begin
     return next;
 end $$;
 comment on function loci.context_parts is
-    'What goes before an inference: what is known of the one who asks, memories new to the session (or all, to '
-    'repeat), the graph around a message, inventories of working memory, last turns; one row. Errors: 42501, P0002, '
+    'Parts of a context: what is known of the one who asks, memories new to the session (or all, to repeat), the '
+    'graph around a message, inventories of working memory, last turns; one row. Errors: 42501, P0002, '
     '22023.';
 
 -- Which of these memories has a session not been shown since it began or last ended (p_repeat: all)? As JSON, in the

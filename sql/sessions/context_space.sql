@@ -1,4 +1,4 @@
--- Whose context is built: a space of working memory, two segments. The one that is stated, or that the key was made
+-- Owner of a context: a space of working memory, two segments. The one that is stated, or that the key was made
 -- for; else that of the session; else, and where a session's name holds a slash and so is no segment, the caller's
 -- own. Errors: 22023 (space).
 create or replace function loci_internal.context_space(p_namespace_id integer, p_space text, p_session_id text)

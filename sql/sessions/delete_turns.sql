@@ -1,5 +1,5 @@
 -- Delete a conversation, its part of the log included; how many turns. Waits for a write under way in the session, so
--- that nothing of it comes after. What reports of passes say of it in words goes, too. Security definer: writes past
+-- that nothing of it comes after. Words about it in reports of passes go, too. Security definer: writes past
 -- the policies; checks the caller itself. Errors: 42501, P0002 (namespace).
 create or replace function loci_api.delete_turns(p_namespace text, p_session_id text) returns table (deleted bigint)
 language plpgsql volatile security definer set search_path = '' set plan_cache_mode = force_generic_plan
@@ -40,8 +40,8 @@ comment on function loci_internal.erase_turns(integer, bigint[]) is
     'Delete turns, and what reports and kept replies say of them.';
 
 -- Which turns hold all the words of one of these memories, of any version of them? Their words in the language of the
--- namespace (session_words), little ones left out, so the order and form of words do not matter. Of many
--- memories each is looked for where its rarest word is. Reads the words of the turns of the namespace.
+-- namespace (session_words), little ones left out, so the order and form of words do not matter. Each of many
+-- memories is looked for where its rarest word is. Reads the words of the turns of the namespace.
 create or replace function loci_internal.turns_with_words(p_namespace_id integer, p_memories uuid[])
 returns table (session_id text, id bigint)
 language plpgsql stable set search_path = '' set enable_seqscan = off

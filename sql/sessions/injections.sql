@@ -1,5 +1,5 @@
--- What agents were given: the memories that a session was shown, in a context or beside a recall, and whether its words
--- found them again. By session the primary key, by memory injections_memory, by time injections_injected. Under the
+-- Memories that a session was shown, in a context or beside a recall, and whether its words found them again. By
+-- session the primary key, by memory injections_memory, by time injections_injected. Under the
 -- policies: rows of granted namespaces only.
 create or replace view loci.injections with (security_invoker = true) as
 select n.name as namespace, i.session_id, i.memory_id, m.lineage, m.content as memory, i.injected_at, i.hits,

@@ -22,5 +22,5 @@ begin
     order by f.id desc limit p_limit;
 end $$;
 comment on function loci.list_feedback(text, text, integer, text) is
-    'What ended sessions have changed in the weights of aspects, newest first; cursor pages. Errors: 42501, P0002, '
+    'Changes in the weights of aspects by ended sessions, newest first; cursor pages. Errors: 42501, P0002, '
     '22023.';

@@ -1,7 +1,7 @@
 -- What is known of the one who asks? Document numbers of memories, the most important first, then those that were
 -- confirmed most often, then the newest: what the party says in the first person, and, where it has a name, what is
--- about that name or an alias of it. Of facts (layers 0 to 2) that are visible at the two times; neither files nor what
--- an assistant said. Importance is the present one.
+-- about that name or an alias of it. Facts (layers 0 to 2) that are visible at the two times; neither files nor an
+-- assistant's words. Importance is the present one.
 -- Indexes: memories_first_person, memories_about; and memory_mentions_entity for what begins with the name, which is
 -- therefore found once its name has been read. Bounded: the 2,000 most important rows of each of the first two, all
 -- versions counted, and the 500 newest memories that mention the name. Some 0.4 ms where there is nothing, 3 ms for
@@ -42,9 +42,10 @@ begin
         order by k.importance desc, k.observations desc, k.doc_id desc limit p_limit);
 end $$;
 comment on function loci_internal.profile_memories(integer, text, integer, timestamptz, timestamptz) is
-    'What is known of a party: document numbers, the most important first.';
+    'Profile of a party: document numbers, the most important first.';
 
--- What a party says in the first person: the 2,000 most important rows, the newest of equal ones first. Walks down the
+-- Statements of a party in the first person: the 2,000 most important rows, the newest of equal ones first.
+-- Walks down the
 -- index memories_first_person, whose expressions are the bodies of memory_party and is_first_person. Inlines.
 create or replace function loci_internal.said_in_first_person(p_namespace_id integer, p_party text)
 returns table (doc_id bigint, importance double precision, observations integer)
@@ -58,8 +59,8 @@ $$;
 comment on function loci_internal.said_in_first_person(integer, text) is
     'Rows of what a party says in the first person, the most important first.';
 
--- What is stated to be about a name, in its canonical form: the 2,000 most important rows, the newest of equal ones
--- first. Walks down the index memories_about, whose expression is the body of canonical_name. Inlines.
+-- Statements about a name, in its canonical form: the 2,000 most important rows, the newest of equal ones first. Walks
+-- down the index memories_about, whose expression is the body of canonical_name. Inlines.
 create or replace function loci_internal.stated_about(p_namespace_id integer, p_name text)
 returns table (doc_id bigint, importance double precision, observations integer)
 language sql stable parallel safe

@@ -1,5 +1,5 @@
--- Where was this said? Turns by BM25, any of the question's words, best first, then newest. Of one session, or of all;
--- searched are the newest searched_turns of these, with their own figures. A conversation's older turns are found as
+-- Where was this said? Turns by BM25, any of the question's words, best first, then newest. The newest searched_turns
+-- of one session, or of all, are searched, with their own figures. A conversation's older turns are found as
 -- what was learned from them. Cost: reads the documents searched, about 1 µs each. Security definer: past the policies;
 -- checks the caller itself. Errors: 42501, P0002 (namespace), 22023 (limit).
 create or replace function loci.search_turns(p_namespace text, p_query text, p_session_id text default null,

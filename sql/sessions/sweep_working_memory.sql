@@ -1,7 +1,7 @@
 -- Delete what has expired among the next p_limit entries after a key, over all namespaces; where to go on, null at the
 -- end. Readers never see expired entries, so nothing waits for this; it keeps the table small where nobody writes any
--- more. Walks the primary key: an index on expires_at would cost every write more than the walk does. What a writer
--- holds is skipped, what it has renewed stays. About 5 ms for 5,000 entries. Operator only. Errors: 42501.
+-- more. Walks the primary key: an index on expires_at would cost every write more than the walk does. An entry that a
+-- writer holds is skipped, one that it has renewed stays. About 5 ms for 5,000 entries. Operator only. Errors: 42501.
 create or replace function loci_api.sweep_working_memory(p_limit integer default 5000, p_after_id integer default 0,
                                                          p_after_key text default '')
 returns table (swept bigint, next_id integer, next_key text)

@@ -1,4 +1,4 @@
--- What was said in conversations, turn by turn. By session the primary key, by time conversation_turns_said. Under the
+-- Conversations, turn by turn. By session the primary key, by time conversation_turns_said. Under the
 -- policies: rows of granted namespaces only.
 create or replace view loci.turns with (security_invoker = true) as
 select n.name as namespace, t.session_id, t.id, t.role, t.content, t.said_at, t.metadata, t.logged as waits, t.agent_id,
@@ -9,8 +9,8 @@ comment on view loci.turns is 'Turns of conversations: what was said, when, and 
 comment on column loci.turns.namespace is 'Name of the namespace.';
 comment on column loci.turns.session_id is 'The conversation.';
 comment on column loci.turns.id is 'Number; within a conversation its order is that of the turns.';
-comment on column loci.turns.role is 'Who spoke: user, assistant, system, tool, ….';
-comment on column loci.turns.content is 'What was said.';
+comment on column loci.turns.role is 'Speaker: user, assistant, system, tool, ….';
+comment on column loci.turns.content is 'The text.';
 comment on column loci.turns.said_at is 'When.';
 comment on column loci.turns.metadata is 'Any JSON object.';
 comment on column loci.turns.waits is 'Whether passes that learn from turns have still to read it.';

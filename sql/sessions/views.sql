@@ -1,4 +1,4 @@
--- What ended sessions have changed in the weights of aspects. Under the policies: rows of granted namespaces only.
+-- Changes in the weights of aspects by ended sessions. Under the policies: rows of granted namespaces only.
 create or replace view loci.feedback with (security_invoker = true) as
 select n.name as namespace, f.id, f.at, f.agent_id, f.session_id, f.kind, f.aspects, f.confirmations, f.change,
        loci.agent_name(f.agent_id) as agent
@@ -17,7 +17,8 @@ comment on column loci.feedback.confirmations is
 comment on column loci.feedback.change is 'Sum of the changes of weight.';
 comment on column loci.feedback.agent is 'Name of that agent.';
 
--- What is in working memory now: expired entries are not, whether or not they were swept. Under the policies: rows of
+-- Present entries of working memory: expired ones are not there, whether or not they were swept.
+-- Under the policies: rows of
 -- granted namespaces only.
 create or replace view loci.working_memory with (security_invoker = true) as
 select n.name as namespace, w.key, w.space, w.value, w.category, w.tags, w.agent_id, w.stored_at, w.expires_at,
@@ -32,7 +33,7 @@ comment on column loci.working_memory.space is 'First two segments of the key.';
 comment on column loci.working_memory.value is 'Any JSON.';
 comment on column loci.working_memory.category is 'Slash path, or null.';
 comment on column loci.working_memory.tags is 'Labels.';
-comment on column loci.working_memory.agent_id is 'Whose entry it is.';
+comment on column loci.working_memory.agent_id is 'Owner of the entry.';
 comment on column loci.working_memory.stored_at is 'When it was written.';
 comment on column loci.working_memory.expires_at is 'From when it is unseen.';
 comment on column loci.working_memory.agent is 'Name of that agent.';

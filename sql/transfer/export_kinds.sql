@@ -3,8 +3,8 @@
 --   computed  what restoring computes anew: an expression over the line's row r and the namespace's number $1
 --   settled   in the file and no part of what a line says: numbers of this server, kept where they are free; same
 --            expressions
--- ordering: of the lines, unique in a namespace; null: the primary key. What is not exported, and why, stands in
--- tests/sql/test_transfer.py. Constant. No errors.
+-- ordering: of the lines, unique in a namespace; null: the primary key. tests/sql/test_transfer.py says what is not
+-- exported, and why. Constant. No errors.
 create or replace function loci_api.export_kinds()
 returns table (place integer, kind text, source text, ordering text[], computed jsonb, settled jsonb)
 language sql immutable parallel safe

@@ -79,7 +79,7 @@ as $$
           and o.id = o.edge_id and o.recorded_at >= p_at offset 0) n
 $$;
 comment on function loci_internal.count_imported_edges(integer, jsonb, timestamptz) is
-    'What became of imported items, and how many edges that they state are new.';
+    'Outcome for imported items, and how many edges that they state are new.';
 
 -- Which items of an import are there already, and as what? By their ids; by their content, where it may fold; or by an
 -- item before them. A version that was written there at another time is another one, whatever it says. Index probes,
@@ -135,4 +135,4 @@ as $$
     order by s.ordinal
 $$;
 comment on function loci_internal.find_imported_memories(integer, jsonb, timestamptz) is
-    'What items of an import are: written anew, merged into a memory, or there already.';
+    'Outcomes for items of an import: written anew, merged into a memory, or there already.';

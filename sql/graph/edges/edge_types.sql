@@ -21,7 +21,7 @@ comment on column loci.edge_types.namespace is 'Name of the namespace.';
 comment on column loci.edge_types.type is 'The predicate, such as works_on.';
 comment on column loci.edge_types.decay_rate is 'Rate in force, per day.';
 comment on column loci.edge_types.single_valued is 'Whether a source has at most one target of this type at a time.';
-comment on column loci.edge_types.description is 'What the type means.';
+comment on column loci.edge_types.description is 'Meaning of the type.';
 comment on column loci.edge_types.updated_at is 'When its settings last changed; null: it has none of its own.';
 comment on column loci.edge_types.edges is 'Edges believed, faded ones included.';
 comment on column loci.edge_types.faded is 'Edges among these whose confidence has fallen below the threshold.';
