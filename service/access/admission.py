@@ -1,6 +1,6 @@
-"""Who may send a request at all: names of the host, wrong keys, rate limits, and the count of what keys are used for.
+"""Admission of requests: names of the host, wrong keys, rate limits, and the count of uses of keys.
 
-Plain ASGI around the routes, so that a request is refused before its body is read. What tools of MCP ask for in process was
+Plain ASGI around the routes, so that a request is refused before its body is read. Calls by tools of MCP in this process were
 admitted, and counted, with the request to /mcp.
 """
 
@@ -114,7 +114,7 @@ class Gate:
             self._count(key_hash, admission, _namespace(scope, namespace), address, status)
 
     async def _admit(self, key_hash: bytes, source: str) -> tuple[Admission | None, LociError | None]:
-        """What is known of the key, and the error that keeps the request out. Whether it is valid is looked up in any case."""
+        """Knowledge about the key, and the error that keeps the request out. Whether it is valid is looked up in any case."""
         try:
             if self._limiter.knows(key_hash):
                 admission = await self._limiter.admit(key_hash)
@@ -166,7 +166,7 @@ def _key_hash(scope: Scope, authorization: str | None) -> bytes | None:
 
 
 def _key_in(authorization: str | None) -> str:
-    """What an Authorization header says behind its scheme."""
+    """The part of an Authorization header behind its scheme."""
     return (authorization or "").partition(" ")[2].strip()
 
 
@@ -181,7 +181,7 @@ def _ends_session(scope: Scope) -> bool:
 
 
 def _no_key(authorization: str | None) -> LociError:
-    """What is wrong with a request that needs a key and carries none."""
+    """The error of a request that needs a key and carries none."""
     return Unauthorized(KEY_NEEDED, hint=MAKE_KEY) if authorization is None else Unauthorized(NO_BEARER)
 
 

@@ -1,4 +1,4 @@
-"""What keys are used for: counted in memory, written by the second, so that no request waits for it."""
+"""Uses of keys: counted in memory, written by the second, so that no request waits for it."""
 
 import ipaddress
 import logging

@@ -60,7 +60,7 @@ async def list_keys(tx: Transaction, *, limit: int, cursor: UUID | None = None) 
 
 
 async def list_key_usage(tx: Transaction, *, id: UUID, limit: int, cursor: int | None = None) -> Page[KeyUsageRow]:
-    """What a key was used for, newest first."""
+    """Uses of a key, newest first."""
     return page(await keys.list_key_usage(tx, id=id, limit=limit + 1, cursor=cursor), limit)
 
 

@@ -23,7 +23,7 @@ Ask = Callable[[bytes, int, int], Awaitable[Lease | None]]  # hash of a key, req
 
 @dataclass(frozen=True)
 class Admission:
-    """What a request with a valid key is told. Without a `limit` the rest says nothing. `wait`: seconds, if it must.
+    """The limit that a request with a valid key is told. Without a `limit` the rest says nothing. `wait`: seconds, if it must.
 
     `key_hash` is the key's own, where a session of a browser stands for it.
     """
@@ -52,7 +52,7 @@ class Admission:
 
 @dataclass
 class _Allowance:
-    """What this process knows of a key, as of `asked`, and the tokens that it holds."""
+    """Knowledge of this process about a key, as of `asked`, and the tokens that it holds."""
 
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     waiting: int = 0

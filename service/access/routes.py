@@ -87,7 +87,7 @@ async def rotate_key(id: KeyId, caller: CallerDependency, body: RotationInput = 
 
 @key_routes.get("/keys/{id}/uses", response_model=KeyUsePage, responses=problems(404))
 async def list_key_usage(id: KeyId, caller: CallerDependency, limit: Limit = 50, cursor: Cursor = None) -> Response:
-    """What a key was used for: requests by namespace, hour, address and outcome, newest first. Admin of the agent's home."""
+    """Uses of a key: requests by namespace, hour, address and outcome, newest first. Admin of the agent's home."""
     before = position(cursor)
     return reply(await caller.read(lambda tx: keys.list_key_usage(tx, id=id, limit=limit, cursor=before), role="admin"))
 
@@ -102,7 +102,7 @@ async def revoke_key(id: KeyId, caller: CallerDependency) -> Response:
 
 @grant_routes.get("/agents/me", response_model=Me, responses=problems())
 async def whoami(caller: CallerDependency) -> Response:
-    """Who the caller is: the agent's id, which a grant names; its home; the key; and its roles, by namespace."""
+    """The caller: the agent's id, which a grant names; its home; the key; and its roles, by namespace."""
     return reply(await caller.read(grants.whoami, role=None))
 
 

@@ -107,7 +107,7 @@ async def check_pooler(connection: Connection, settings: Settings, url: str) -> 
 
 
 async def check_reranker(settings: RerankSettings) -> Check:
-    """The configured reranker judges two tiny texts. What that costs is in no namespace's budget."""
+    """The configured reranker judges two tiny texts. Its cost is in no namespace's budget."""
     try:
         reranker = make_reranker(settings)
         if reranker is None:

@@ -1,6 +1,6 @@
 """The service in this process, for commands where no LOCI_URL is set: it listens nowhere, and acts as the operator.
 
-Who can start it can read the database, so it asks for no key; with LOCI_KEY it has the rights of that key.
+A user who can start it can read the database, so it asks for no key; with LOCI_KEY it has the rights of that key.
 """
 
 import asyncio

@@ -91,7 +91,7 @@ def mcp(
 def headers_of(
     *, namespace: str | None = None, space: str | None = None, user: str | None = None, key: str | None = None
 ) -> dict[str, str]:
-    """The headers that say for whom. What is not given is what the environment or the file .env states."""
+    """The headers that say for whom. Options that are not given come from the environment or the file .env."""
     key = key or stated("LOCI_KEY")
     sent = {
         "x-namespace": namespace or stated("LOCI_NAMESPACE"),
@@ -124,7 +124,7 @@ def prepare(
     key: str | None = None,
     url: str | None = None,
 ) -> "tuple[Backend, dict[str, str]]":
-    """Whom the tools ask, and the headers that say for whom."""
+    """The service that the tools ask, and the headers that say for whom."""
     headers = headers_of(namespace=namespace, space=space, user=user, key=key)
     return Backend(settings, url or stated("LOCI_URL"), keyed="authorization" in headers), headers
 
@@ -192,7 +192,7 @@ class Backend:
             await asyncio.gather(self._task, return_exceptions=True)
 
     async def missing(self) -> tuple[str, str] | None:
-        """What is wrong and what to do about it, where there is neither a database nor a service to ask."""
+        """The error, and its remedy, where there is neither a database nor a service to ask."""
         usual, folder = self._usual(), self._settings.data_dir.expanduser().resolve()
         lacks = f"there is no database in {folder}"
         if self._is_stated():
@@ -261,7 +261,7 @@ async def _is_loci(url: str) -> bool:
 
 
 def _program() -> str:
-    """What was started, as it can be started from anywhere."""
+    """The started program, as it can be started from anywhere."""
     started = Path(sys.argv[0]).resolve()
     return str(started) if started.name == "loci" else "loci"
 

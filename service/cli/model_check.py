@@ -21,7 +21,7 @@ SPARE = 1.5  # times what a call has taken that its limit should be
 
 
 class Echo(Answer):
-    """What the model is asked to say."""
+    """The prompt and the data of a trial."""
 
     word: str = text_of(50)
 
@@ -110,7 +110,7 @@ async def _tried(model: ChatModel, settings: LLMSettings, trial: Trial, prompts:
 
 
 def _judged(result: Result, settings: Settings) -> Check:
-    """What a trial tells: its speed, whether its limit can be kept, and what to set."""
+    """Result of a trial: its speed, whether its limit can be kept, and what to set."""
     trial, name = result.trial, f"model {result.trial.name}"
     limit = trial.seconds(settings.llm)
     setting = f"LOCI_LLM__{trial.limit.upper()}"
@@ -138,7 +138,7 @@ def _speed(result: Result) -> str:
 
 
 def _advice(trial: Trial, took: float | None, settings: Settings) -> str:
-    """What to set so that a purpose gets its answer, or what is done without."""
+    """The remedy that gives a purpose its answer, or what is done without."""
     without = {"recall_deadline": "questions are searched as they are", "request_deadline": "rules decide"}.get(trial.limit)
     deadlines = settings.deadlines
     bound = {

@@ -1,4 +1,4 @@
-"""What commands print: JSON for scripts, tables for people."""
+"""Output of commands: JSON for scripts, tables for people."""
 
 import os
 import sys
@@ -25,7 +25,7 @@ _UTC: ContextVar[bool] = ContextVar("utc", default=False)
 
 
 def echo(text: str = "", *, err: bool = False) -> None:
-    """Print a line on stdout or stderr. What commands print passes here or through a table, so nothing stored moves the cursor."""
+    """Print a line on stdout or stderr. All output passes here or through a table, so nothing stored moves the cursor."""
     typer.echo(visible(text), err=err)
 
 

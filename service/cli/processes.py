@@ -101,7 +101,7 @@ class Group:
         return [child for child in self._children if child is not None]
 
     async def _or_end(self, waiting: Coroutine[None, None, bool]) -> bool:
-        """What is waited for, or False when the group is told to end."""
+        """The awaited value, or False when the group is told to end."""
         task = asyncio.create_task(waiting)
         told = asyncio.create_task(self._ending.wait())
         await asyncio.wait({task, told}, return_when=asyncio.FIRST_COMPLETED)

@@ -1,4 +1,4 @@
-"""What commands know of the service: its REST interface, over the network or in this process. Replies are JSON as it was sent."""
+"""The service as commands know it: its REST interface, over the network or in this process. Replies are JSON as it was sent."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager

@@ -314,7 +314,7 @@ def worker(
 ) -> None:
     """Do the background work of services, until interrupted.
 
-    Of those that run with --no-worker.
+    One of those that run with --no-worker.
     """
     from service.settings import get_settings
 

@@ -1,4 +1,4 @@
-"""What all commands share: errors as one line and an exit code, suggestions, options that mean the same everywhere."""
+"""Common parts of all commands: errors as one line and an exit code, suggestions, options that mean the same everywhere."""
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -226,7 +226,7 @@ def explain(error: Exception) -> tuple[str, str | None] | None:
 
 
 def _worded(error: Any) -> tuple[str, str | None]:
-    """What a service said was wrong."""
+    """The service's own error."""
     wrong = [each for each in error.errors if each.message not in error.detail]
     said = "; ".join([error.detail, *(f"{each.field}: {each.message}" for each in wrong)])
     return said, "Set LOCI_KEY to a valid key." if error.status == UNAUTHORIZED else error.hint

@@ -1,4 +1,4 @@
-"""What `loci doctor` says of the standbys of LOCI_READ_URL: whether each answers, is a standby, and how far it is behind."""
+"""Report of `loci doctor` about the standbys of LOCI_READ_URL: whether each answers, is a standby, and how far it is behind."""
 
 import asyncio
 import time

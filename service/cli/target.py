@@ -1,4 +1,4 @@
-"""Whom commands speak to: the service at LOCI_URL, with LOCI_KEY, one that runs here, or the database that is configured."""
+"""The service that commands speak to: the one at LOCI_URL, with LOCI_KEY, one that runs here, or the configured database."""
 
 import os
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ class Target:
 
 
 def target() -> Target:
-    """What the environment says, or the file .env."""
+    """Settings of the environment, or of the file .env."""
     return Target(*(stated(name) for name in ("LOCI_URL", "LOCI_KEY", "LOCI_NAMESPACE")))
 
 

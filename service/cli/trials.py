@@ -50,7 +50,7 @@ class Trial:
 
     @property
     def name(self) -> str:
-        """What tells it from others of its purpose."""
+        """The word that tells it from others of its purpose."""
         return self.purpose if self.prompt not in {"decompose.md", "hypothetical.md"} else f"rewrite ({self.prompt[:-3]})"
 
     def seconds(self, settings: LLMSettings) -> float:

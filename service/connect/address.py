@@ -26,7 +26,7 @@ class Address(NamedTuple):
         return f"Address({self.url!r})"
 
     def noted(self) -> str:
-        """What a file says of it."""
+        """A file's word on it."""
         return json.dumps({name: value for name, value in self._asdict().items() if value}, indent=2) + "\n"
 
 

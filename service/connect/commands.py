@@ -90,7 +90,7 @@ def _tell_programs(places: Places) -> None:
 
 
 def _edits(program: Program, places: Places, *, project: bool, http: bool, hooks: bool, namespace: str | None) -> list[Edit]:
-    """What is put into which files. Raises Failure for what the program has not."""
+    """Changes, by file. Raises Failure for what the program has not."""
     if project and program.project is None:
         raise Failure(f"{program.title} has no servers of a project", "Leave --project out.")
     if http and program.remote is None:
@@ -117,7 +117,7 @@ def _edits(program: Program, places: Places, *, project: bool, http: bool, hooks
 
 
 def _environment(namespace: str | None) -> dict[str, str]:
-    """What the server is told: what is set here. A folder is named from anywhere."""
+    """The server's environment: what is set here. A folder is named from anywhere."""
     found = {name: value for name in (*PLAIN, *SECRET) if (value := stated(name))}
     if namespace:
         found["LOCI_NAMESPACE"] = namespace
@@ -136,7 +136,7 @@ def _headers(environment: dict[str, str]) -> dict[str, str]:
 
 
 def _command() -> list[str]:
-    """What starts `loci` from anywhere: the program that runs now, else the one beside this Python, else the one on the path."""
+    """The program that starts `loci`: the one that runs now, else the one beside this Python, else the one on the path."""
     beside = Path(sys.executable).with_name("loci.exe" if sys.platform == "win32" else "loci")
     running = Path(sys.argv[0]).absolute()
     for path in (running if running.stem == "loci" else beside, beside):
@@ -153,7 +153,7 @@ def _kind(change: Change) -> str:
 
 
 def _diff(change: Change) -> str:
-    """What changes, line by line, without secrets."""
+    """Changes line by line, without secrets."""
     sides = (change.before, change.after)
     before, after = ((side or b"").decode(errors="replace").splitlines() for side in sides)
     was, becomes = (str(change.path) if side is not None else "/dev/null" for side in sides)

@@ -1,4 +1,4 @@
-"""What `loci connect` changes in a program's files, and how it is taken out again."""
+"""Changes that `loci connect` makes in a program's files, and how they are taken out again."""
 
 import copy
 from collections.abc import Callable

@@ -35,13 +35,13 @@ class Change:
 
 
 def plan(edit: Edit) -> Change:
-    """What putting in would do. Raises Failure for a file that cannot be edited."""
+    """Effect of putting in. Raises Failure for a file that cannot be edited."""
     before = _read(edit.path)
     return Change(edit, before, _edited(edit.path, before, undo=False, edit=edit))
 
 
 def plan_undo(edit: Edit, state: Path) -> Change:
-    """What undoing would do: the file as it was, or without what was put in, where it has changed since."""
+    """Effect of undoing: the file as it was, or without the entry, where it has changed since."""
     before = _read(edit.path)
     record, copy = _record(edit.path, state)
     known = _noted(record)

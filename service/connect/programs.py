@@ -107,7 +107,7 @@ def hook_command(command: list[str], system: str) -> str:
 
 
 def hook_entry(line: str) -> Json:
-    """What stands in the list of an event."""
+    """Entries in the list of an event."""
     return {"hooks": [{"type": "command", "command": line, "timeout": HOOK_SECONDS}]}
 
 

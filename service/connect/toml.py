@@ -17,7 +17,7 @@ class Broken(ValueError):
 
 
 def read(text: str) -> dict[str, Any]:
-    """What a text says. Raises Broken."""
+    """The value of a text. Raises Broken."""
     return dict(_parse(text).unwrap())
 
 

@@ -63,7 +63,7 @@ class Refinement(Answer):
 
 
 class AntiPattern(Answer):
-    """What corrections teach."""
+    """Lessons of corrections."""
 
     domain: str = text_of(50)
     content: str = text_of(1000)
@@ -72,7 +72,7 @@ class AntiPattern(Answer):
 
 
 class Consolidation(Answer):
-    """What the model proposes."""
+    """The model's proposals."""
 
     merges: list[Merge] = each("memories", default_factory=list)
     deletes: list[Delete] = each("memories", default_factory=list)
@@ -155,7 +155,10 @@ async def corpus(tx: Transaction, job: Job, room: Room) -> str | None:
 
 
 def check(seen: Seen, answer: Consolidation, job: Job) -> Plan:
-    """What of an answer stands up to its numbers, its texts and itself. Merges first: deletes and refinements give way to them."""
+    """Proposals that stand up to their numbers, their texts and each other.
+
+    Merges first: deletes and refinements give way to them.
+    """
     del job
     draft = Draft(seen.known, seen.read)
     twice = {number for number, times in Counter(n for merge in answer.merges for n in set(merge.source_ids)).items() if times > 1}

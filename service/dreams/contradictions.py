@@ -33,7 +33,7 @@ WHY = {
 
 
 class Verdict(Answer):
-    """What the model says of a pair."""
+    """The model's verdict on a pair."""
 
     pair: Annotated[int, shown("pairs")]
     contradicts: bool
@@ -42,7 +42,7 @@ class Verdict(Answer):
 
 
 class Verdicts(Answer):
-    """What the model says of all pairs."""
+    """The model's verdicts on all pairs."""
 
     verdicts: list[Verdict] = each("pairs", max_length=1000)
 
@@ -93,7 +93,7 @@ def check(seen: Seen, answer: Verdicts, job: Job) -> Plan:  # noqa: ARG001
 
 
 def _step(pair: FactPair, said: list[Verdict]) -> dict[str, Any]:
-    """What is recorded of a pair; of several verdicts that agree, the least confident."""
+    """The record of a pair; of several verdicts that agree, the least confident."""
     agreed = len({verdict.contradicts for verdict in said}) == 1
     verdict = min(said, key=lambda v: v.confidence) if agreed else None
     return {

@@ -4,5 +4,5 @@ from datetime import UTC, date, datetime
 
 
 def day_of(moment: datetime) -> date:
-    """The day of a moment. What comes from the database is in the zone of its session, which may have another day."""
+    """The day of a moment. A moment from the database is in the zone of its session, which may have another day."""
     return moment.astimezone(UTC).date()

@@ -38,7 +38,7 @@ class PassesFailed(ModelError):
 
 
 async def run_dream(resources: Resources, job: Job) -> None:
-    """Run the passes that the job asks for and the namespace wants. What has run before is not run again.
+    """Run the passes that the job asks for and the namespace wants. A pass that has run before is not run again.
 
     A pass that fails keeps no other from running; the job is tried again for it. Raises PassesFailed, NeedsModel, Later.
     """
@@ -89,7 +89,7 @@ async def _begin(resources: Resources, job: Job) -> None:
 async def _read_on(tx: Transaction, job: Job) -> None:
     """Where there was more than a pass was shown, another dream goes on behind this one, for such passes.
 
-    What has been read of the log is not in it any more; the other passes go on behind the things that they were shown.
+    Turns that were read are no longer in the log; the other passes go on behind the things that they were shown.
     """
     runs = {name: await dreams.last_pass(tx, name=name, job_id=job.id) for name in wanted_passes(job)}
     log = [name for name, run in runs.items() if run["more"] and name in READERS]
@@ -113,7 +113,7 @@ async def _give_up(resources: Resources, job: Job, failed: dict[str, Exception])
 
 
 def _told(reports: list[dreams.PassRow]) -> dict[str, Any]:
-    """What the job says that it did: of each pass, in the order in which they ran."""
+    """Result of the job: of each pass, in the order in which they ran."""
     return {
         row["pass"]: {
             "outcome": row["outcome"],

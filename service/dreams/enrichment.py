@@ -45,7 +45,7 @@ class Entry(Answer):
 
 
 class Entries(Answer):
-    """What the memory becomes."""
+    """The memory's new form."""
 
     memories: list[Entry] = at_most(MOST)
 
@@ -144,7 +144,7 @@ def _fault(read: Read, row: JsonObject, dates: list[Resolved], contents: list[st
 
 
 def _added(read: Read, raw: str, content: str, free: list[str]) -> str | None:
-    """What an entry says that the memory does not; `free`: texts whose names and numbers it may have."""
+    """Statements of an entry that the memory lacks; `free`: texts whose names and numbers it may have."""
     if new := invented(read, [raw], content, free):
         return f"it does not say {named(new)}"
     if read(content).denials and not read(raw).denials and not TURNS & read(raw).words:
@@ -154,7 +154,7 @@ def _added(read: Read, raw: str, content: str, free: list[str]) -> str | None:
 
 
 def _lost(read: Read, raw: str, together: str, dates: list[Resolved]) -> str | None:
-    """What the memory says that the entries do not."""
+    """Statements of the memory that the entries lack."""
     stated = without(raw, dates)
     if lost := missing(read, [stated], together):
         return f"the entries do not say {named(lost)}"

@@ -42,7 +42,7 @@ class ReadEntity(Answer):
 
 
 class ReadTriple(Answer):
-    """What the texts with these numbers say: ends are names of entities, or numbers of the catalogue."""
+    """Statements of the texts with these numbers: ends are names of entities, or numbers of the catalogue."""
 
     source: Name | Number
     predicate: Name
@@ -53,7 +53,7 @@ class ReadTriple(Answer):
 
 
 class Extraction(Answer):
-    """What a model has read."""
+    """A model's reading."""
 
     entities: list[ReadEntity] = each("texts", 5)
     triples: list[ReadTriple] = each("texts", 5)
@@ -62,7 +62,7 @@ class Extraction(Answer):
 async def look(tx: Transaction, job: Job, room: Room) -> Seen:
     """The turns and episodes that the pass has not read, and the entities that a reader of them should know.
 
-    Long texts are cut, the shorter the more there are. What is not shown is not there for the checks either.
+    Long texts are cut, the shorter the more there are. Texts that are not shown are not there for the checks either.
     """
     limit = min(int(job.settings["dream_limit"]), room.things)
     waiting = await dreams.turns_to_read(tx, id=job.id, name="entities")
@@ -121,7 +121,7 @@ def texts_shown(texts: dict[int, Text]) -> list[dict[str, Any]]:
 
 
 def check(seen: Seen, answer: Extraction, job: Job) -> Plan:
-    """What of the answer stands in the texts, as a plan for apply_extraction."""
+    """Statements of the answer that stand in the texts, as a plan for apply_extraction."""
     entities = [Entity(e.name, e.type, e.aliases, e.description, e.existing, e.texts) for e in answer.entities]
     triples = [Triple(t.source, t.predicate, t.target, t.literal, t.confidence, t.texts) for t in answer.triples]
     known = replace(seen.known, read=seen.read, places={})

@@ -1,4 +1,4 @@
-"""What of a model's reading stands in the texts that it cites: the guards of the extraction of entities. Pure."""
+"""Guards of the extraction of entities: a model's reading must stand in the texts that it cites. Pure."""
 
 import math
 import re
@@ -40,7 +40,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Known:
-    """What the model was shown: texts and entities by number, and the types that it may give.
+    """The data that the model was shown: texts and entities by number, and the types that it may give.
 
     `names`: texts and names of it all in the form in which names are compared; `read` gives it of others.
     """
@@ -57,7 +57,7 @@ class Known:
         return self.names[text] if text in self.names else self.read(text).name
 
     def folded(self, number: int) -> str:
-        """What a text says, as names are compared."""
+        """A text, as names are compared."""
         return self.canonical(self.texts[number].content)
 
     def where(self, name: str) -> frozenset[int]:

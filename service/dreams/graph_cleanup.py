@@ -34,7 +34,7 @@ class DeleteEdge(Answer):
 
 
 class Cleanup(Answer):
-    """What should go."""
+    """Proposed removals."""
 
     delete_entities: list[DeleteEntity] = each("entities")
     delete_edges: list[DeleteEdge] = each("edges")
@@ -115,7 +115,7 @@ async def look(tx: Transaction, job: Job, room: Room) -> Seen:
 
 
 def check(seen: Seen, answer: Cleanup, job: Job) -> Plan:
-    """What of the answer refers to what was shown, each thing once."""
+    """Proposals that refer to shown things, each thing once."""
     del job
     entities, edges = seen.known
     plan = Plan({}, len(answer.delete_entities) + len(answer.delete_edges))

@@ -31,7 +31,7 @@ MOST_REFUSED = 1000  # refusals that a report holds; how many more there were is
 
 @dataclass(frozen=True)
 class Refusal:
-    """What was not done, and which guard refused it."""
+    """A refused change, and the guard that refused it."""
 
     guard: str
     action: str
@@ -41,7 +41,7 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Seen:
-    """What the model is shown: `data` for its prompt, how many things that are, and the hash of it all (None: no gate).
+    """The data for the model: `data` for its prompt, how many things that are, and the hash of it all (None: no gate).
 
     `known` is what the checks compare the answer with, and `read` how they read a text; neither is shown. `turns` and `episodes`
     are those among it, which the pass has read once it has its report; `more`: there is more for it that did not
@@ -62,7 +62,7 @@ class Seen:
 
 @dataclass(frozen=True)
 class Room:
-    """What a look may take: so many things, and so many characters of each."""
+    """Limits of a look: so many things, and so many characters of each."""
 
     things: int = 1_000_000
     characters: int = 20_000
@@ -78,7 +78,7 @@ class Room:
 
 @dataclass
 class Plan:
-    """What stands up to the checks: `steps` for the applier, how many changes were proposed, and what was refused."""
+    """Proposals that stand up to the checks: `steps` for the applier, how many changes were proposed, and what was refused."""
 
     steps: Any
     proposed: int
@@ -87,7 +87,7 @@ class Plan:
 
 @dataclass
 class Applied:
-    """What was changed, as [{action, ids, …}]; `stopped`: why nothing was; `unfinished`: the next run has more of it to do."""
+    """Changes as [{action, ids, …}]; `stopped`: why nothing was changed; `unfinished`: the next run has more of it to do."""
 
     changes: list[dict[str, Any]] = field(default_factory=list)
     refused: list[Refusal] = field(default_factory=list)
@@ -115,7 +115,7 @@ class Pass(Generic[A]):
 
 @dataclass
 class Report:
-    """What a pass did: columns of pass_runs."""
+    """Report of a pass: columns of pass_runs."""
 
     outcome: Outcome = "unchanged"
     operation_id: str | None = None
@@ -182,7 +182,7 @@ async def _page(resources: Resources, tx: Transaction, made: Pass[A], job: Job) 
 
 
 async def _answer(resources: Resources, job: Job, made: Pass[A], seen: Seen, *, dry_run: bool) -> A:
-    """What the model says. An answer that is none counts for the turns and episodes that it was about."""
+    """The model's answer. An answer that is none counts for the turns and episodes that it was about."""
     try:
         return await ask(
             resources,
@@ -207,8 +207,8 @@ async def _apply(
 ) -> None:
     """Apply and report in one transaction; a dry run takes back what it applied, and keeps the report.
 
-    What somebody wrote while the model thought was not seen: then no hash is left, and the next run asks again; as it does where
-    more was to be done than one pass may do.
+    Writes while the model thought were not seen: then no hash is left, and the next run asks again; as it does where more was to be
+    done than one pass may do.
     """
     operation = str(uuid7())
     async with job.holding(resources, f"dream_{made.name}", operation_id=operation) as tx:

@@ -46,14 +46,14 @@ class Preference(Answer):
 
 
 class Preferences(Answer):
-    """What the model answers."""
+    """The model's answer."""
 
     preferences: list[Preference] = each("turns")
 
 
 @dataclass(frozen=True)
 class Known:
-    """What was shown, by number: turns, and preferences inferred before."""
+    """The data by number: turns, and preferences inferred before."""
 
     turns: dict[int, TurnToRead]
     preferences: dict[int, MemoryRow]
@@ -61,7 +61,7 @@ class Known:
 
 @dataclass(frozen=True)
 class Support:
-    """What speaks for a preference: turns of the user that it cites, and those of them that are about it."""
+    """Evidence of a preference: turns of the user that it cites, and those of them that are about it."""
 
     cited: list[TurnToRead] = field(default_factory=list)
     about: list[TurnToRead] = field(default_factory=list)
@@ -109,7 +109,7 @@ def _characters(turn: TurnToRead) -> int:
 
 
 def check(seen: Seen, answer: Preferences, job: Job) -> Plan:
-    """What of the answer the turns bear out, with evidence counted here."""
+    """Proposals that the turns bear out, with evidence counted here."""
     plan = Plan(steps=[], proposed=len(answer.preferences))
     taken: set[str] = set()
     for proposal in answer.preferences:

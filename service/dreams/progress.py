@@ -1,4 +1,4 @@
-"""What is said of a dream: while it is waited for, and of what it did in the end."""
+"""Lines about a dream: while it is waited for, and about its result."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -22,7 +22,10 @@ class Progress:
         self._spoke: datetime | None = None
 
     def look(self, job: "JobDetail", now: datetime) -> None:
-        """Say what is new of it. What a try came to is known once it has ended, which may first be seen when the next one runs."""
+        """Say what is new of it.
+
+        The outcome of a try is known once it has ended, which may first be seen when the next one runs.
+        """
         ended = job["tries"] if job["state"] in ("waiting", "dead") else job["tries"] - 1
         lines = self._failed(job, ended, now) if ended < job["tries"] else []
         if job["tries"] > self._tries:
@@ -41,7 +44,7 @@ class Progress:
             self._spoke = now
 
     def _failed(self, job: "JobDetail", ended: int, now: datetime) -> list[str]:
-        """What became of the last try that ended, if that is not said yet; then it came to nothing, and another follows or none."""
+        """Outcome of the last try that ended, if that is not said yet; then it came to nothing, and another follows or none."""
         if ended <= self._ended:
             self._failures = min(self._failures, job["failures"])  # a job that is retried has all its tries again
             self._postponed = min(self._postponed, job["postponed"])
@@ -60,7 +63,7 @@ class Progress:
 
 
 def report(job: "JobDetail") -> list[str]:
-    """What a dream that is over did: how it ended, each pass with what it changed and what guards refused, and how to undo it."""
+    """Result of a dream: how it ended, each pass with its changes and refusals by guard, and how to undo it."""
     ended = job["finished_at"] or job["created_at"]
     took = ended - (job["started_at"] or ended)
     tries = f"{job['tries']} {'try' if job['tries'] == 1 else 'tries'}"
@@ -71,7 +74,7 @@ def report(job: "JobDetail") -> list[str]:
 
 
 def _pass(done: dict[str, Any]) -> list[str]:
-    """What a pass did."""
+    """Result of a pass."""
     counts = {**{key: done[key] for key in ("seen", "proposed", "applied")}, "refused": len(done["refused"])}
     head = f"{done['pass']}: {done['outcome']} ({', '.join(f'{count:,} {what}' for what, count in counts.items())})"
     lines = [_change(change) for change in done["changes"]]
@@ -89,6 +92,6 @@ def _change(change: dict[str, Any]) -> str:
 
 
 def _calls(calls: dict[str, Any]) -> str:
-    """What calls of a model took."""
+    """Cost of calls of a model."""
     tokens = calls["prompt_tokens"] + calls["completion_tokens"]
     return f"{calls['calls']:,} {'call' if calls['calls'] == 1 else 'calls'} of a model, {tokens:,} tokens, cost {calls['cost']}"

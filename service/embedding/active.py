@@ -148,20 +148,20 @@ def make_provider_for(settings: EmbeddingSettings, row: Mapping[str, Any]) -> Pr
 
 
 def make_active_provider(settings: EmbeddingSettings) -> ActiveProvider | None:
-    """What embeds in this process; None where the provider is `none`: such a process asks no model, whichever is active."""
+    """The embedder of this process; None where the provider is `none`: such a process asks no model, whichever is active."""
     made = make_provider(settings)
     return None if made is None else ActiveProvider(settings, Timed(made, settings.weight))
 
 
 def active_model(provider: Provider | None) -> ActiveModel:
-    """What embeds now; of a provider that follows nothing the model is not known."""
+    """The present embedder; of a provider that follows nothing the model is not known."""
     if isinstance(provider, ActiveProvider):
         return provider.serving
     return ActiveModel(None, provider, None if provider else "no embedding model is configured")
 
 
 async def find_active_model(provider: Provider | None, tx: Transaction) -> ActiveModel:
-    """What embeds now, after a look at which model is active."""
+    """The present embedder, after a look at which model is active."""
     return await provider.follow(tx) if isinstance(provider, ActiveProvider) else active_model(provider)
 
 

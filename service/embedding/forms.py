@@ -1,6 +1,6 @@
 """How an embedding model is told a question from a passage: by a prefix of the text, or by a field of the request.
 
-What is known of a model by its name is from its own card or API reference, and settings say it for any other one.
+Facts about a model by its name are from its own card or API reference, and settings say them for any other one.
 """
 
 import re
@@ -48,12 +48,12 @@ KNOWN = (  # the first whose pattern is in the model's name, in lower case
 
 
 def known_form(model: str) -> Form:
-    """What is known of a model by its name; what is unknown takes texts as they are."""
+    """Form of a model by its name; an unknown one takes texts as they are."""
     return next((form for pattern, form in KNOWN if re.search(pattern, model.lower())), BARE)
 
 
 def form_of(settings: EmbeddingSettings) -> Form:
-    """What settings say, else what is known of the model."""
+    """Form by the settings, else by the model's name."""
     known = known_form(settings.model)
     return Form(
         _side(known.question, settings.query_prefix, settings.query_input_type),
@@ -68,7 +68,7 @@ def _side(known: Side, prefix: str | None, type_: str | None) -> Side:
 
 
 def model_name(settings: EmbeddingSettings) -> str:
-    """What an endpoint's model is called in the database: vectors of other dimensions or passages are another model's."""
+    """Name of an endpoint's model in the database: vectors of other dimensions or passages are another model's."""
     passage = form_of(settings).passage
     told = [f'"{passage.prefix}"'] if passage.prefix else []
     told += [passage.type] if passage.type else []

@@ -1,4 +1,4 @@
-"""What a provider is, and how the configured one is made."""
+"""A provider of embeddings, and how the configured one is made."""
 
 import asyncio
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ LONG = 2000  # characters of a text that is read in another thread: one of fewer
 class Words:
     """A question word by word: each different word and the sum of its vectors, shape (len(words), dimensions).
 
-    What belongs to no word stands under the empty one. The database weighs them, by how rare each is in the namespace.
+    The part of the vector that belongs to no word stands under the empty one. The database weighs words by their rarity.
     """
 
     words: list[str]

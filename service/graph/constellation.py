@@ -113,7 +113,7 @@ def _settle(places: Places, free: NDArray[np.int64], pairs: NDArray[np.int64], *
 
 
 def _drawn(places: Places, pairs: NDArray[np.int64]) -> Places:
-    """What edges do to each place: the longer one is, the more it draws its ends together."""
+    """Pull of edges on each place: the longer one is, the more it draws its ends together."""
     along = places[pairs[:, 1]] - places[pairs[:, 0]]
     along = PULL * along * np.sqrt((along**2).sum(axis=1, keepdims=True))
     sums = [[np.bincount(ends, pull, len(places)) for pull in along.T] for ends in (pairs[:, 0], pairs[:, 1])]

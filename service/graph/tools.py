@@ -1,4 +1,4 @@
-"""What tools do with the graph: walk it, and change how fast it fades."""
+"""Tools for the graph: walk it, and change how fast it fades."""
 
 from uuid import UUID
 
@@ -38,7 +38,7 @@ class Traverse(Arguments):
 
 
 class Describe(Arguments):
-    """Whom or what to describe, and as of when."""
+    """The entity to describe, and the moments."""
 
     entity: Name = Field(description="Name, alias or id")
     as_of: Time | None = Field(None, description="What was true then")
@@ -109,7 +109,7 @@ def edges(reply: JsonObject, room: int) -> Shown:
 
 
 def described(reply: JsonObject, room: int) -> Shown:
-    """What is known of an entity: each part has what those before it leave, and at least a fifth."""
+    """Knowledge about an entity: each part has what those before it leave, and at least a fifth."""
     entity = reply["entity"]
     names = f", also {written(', '.join(entity['aliases']))}" if entity["aliases"] else ""
     what = written(entity["description"] or "", text=True, longest=LEAST)
@@ -147,7 +147,7 @@ def _edge_since(row: JsonObject, _: int | None) -> str:
 
 
 def related(reply: JsonObject, _: int) -> Shown:
-    """What became of a relation that was stated."""
+    """Outcome for a relation that was stated."""
     known = "" if reply["created"] else "Known already, and seen again. "
     ended = "".join(f"\nEnded by it: [{edge['id']}] {written(edge['target'] or edge['literal'])}" for edge in reply["superseded"])
     return f"{known}{edge_line(reply)}, {times(reply)}.{ended}", kept(reply, (*EDGE, "superseded"))
@@ -161,7 +161,7 @@ def unrelated(reply: JsonObject, _: int) -> Shown:
 
 
 def decayed(reply: JsonObject, _: int) -> Shown:
-    """What a change of decay did."""
+    """Outcome of a change of decay."""
     rate = reply.get("decay_rate")
     said = "" if rate is None else f"The rate of {written(reply['type'])} is now {rate:g} per day. "
     if "faded_now" not in reply:

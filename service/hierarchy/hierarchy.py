@@ -1,4 +1,4 @@
-"""What stands above and under a memory."""
+"""Memories above and under a memory."""
 
 from datetime import datetime
 from uuid import UUID

@@ -120,7 +120,10 @@ def field_errors(errors: Sequence[Any]) -> list[FieldError]:
 
 
 def refusal_of(error: ValidationError) -> Invalid:
-    """Errors of a model. Of more fields than anybody reads, how many they are: to tell them takes longer than that."""
+    """Errors of a model.
+
+    The number of errors stands in place of more fields than anybody reads: to tell them takes longer than that.
+    """
     if error.error_count() > MOST_ERRORS:
         return Invalid(f"{error.error_count():,} fields are wrong")
     return refusal([{**each, "loc": ("body", *each["loc"])} for each in error.errors(include_url=False, include_input=False)])
@@ -135,7 +138,10 @@ def refusal(wrong: Sequence[Any]) -> Invalid:
 
 
 def said_of(error: ValidationError) -> str:
-    """Errors of an item, in one line: the first three fields. Of more fields than anybody reads, how many they are."""
+    """Errors of an item, in one line: the first three fields.
+
+    The number of errors stands in place of more fields than anybody reads.
+    """
     if error.error_count() > MOST_FIELDS:
         return f"{error.error_count():,} of its fields are wrong"
     return "; ".join(e.message if e.field == "body" else f"{e.field}: {e.message}" for e in field_errors(error.errors())[:3])

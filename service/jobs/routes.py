@@ -48,6 +48,6 @@ async def retry_job(id: JobId, caller: CallerDependency) -> Response:
 async def cancel_job(id: JobId, caller: CallerDependency) -> Response:
     """Cancel a job. One that runs is told to stop, and is cancelled when it has, unless it succeeds before.
 
-    What it has committed stays: an operation for each pass, to be undone.
+    Committed work stays: an operation for each pass, to be undone.
     """
     return await caller.write(lambda tx: jobs.cancel_job(tx, id=id))

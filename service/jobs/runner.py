@@ -100,7 +100,7 @@ class Runner:
 
     @property
     def resources(self) -> Resources:
-        """What its jobs are given."""
+        """Tools that its jobs are given."""
         return self._resources
 
     def wake(self) -> None:

@@ -21,7 +21,7 @@ class Probe:
         self._looking: asyncio.Task[list[Check]] | None = None
 
     async def look(self) -> list[Check]:
-        """What holds now; nobody waits for a database that stands still."""
+        """Present state; nobody waits for a database that stands still."""
         if self._looking is None or self._looking.done():
             self._looking = asyncio.create_task(check_readiness(self._pool))
         done, _ = await asyncio.wait({self._looking}, timeout=TIMEOUT)
@@ -35,7 +35,7 @@ def check_background(failing: dict[str, str]) -> Check:
 
 
 async def check_readiness(pool: Pool) -> list[Check]:
-    """What must hold: the database answers, the role is restricted, migrations are at head, indexes are valid."""
+    """Conditions: the database answers, the role is restricted, migrations are at head, indexes are valid."""
     try:
         async with asyncio.timeout(GIVEN_UP), pool.connection(timeout=TIMEOUT) as connection:
             return [

@@ -30,7 +30,7 @@ Format = Literal["auto", "json", "text"]
 
 @dataclass
 class LogContext:
-    """What the lines of a request, or of a step of background work, have in common."""
+    """Fields that the lines of a request, or of a step of background work, share."""
 
     request_id: str | None = None
     work: str | None = None
@@ -50,7 +50,7 @@ _subject: ContextVar[LogContext | None] = ContextVar("loci_subject", default=Non
 
 
 def current_log_context() -> LogContext | None:
-    """What is being done now."""
+    """The work of this moment."""
     return _subject.get()
 
 
@@ -92,7 +92,7 @@ def stack(error: BaseException) -> str:
 
 
 def fields_of(record: logging.LogRecord) -> dict[str, Any]:
-    """What a line says beside its message."""
+    """Fields of a line beside its message."""
     found: dict[str, Any] = {}
     what = _subject.get()
     if what is not None:
@@ -143,7 +143,7 @@ class Stderr(logging.StreamHandler[TextIO]):
 def set_up_logging(level: str, form: Format = "auto") -> None:
     """Log on stderr: JSON, or text where a person reads along (auto: a terminal). Libraries speak only when something is wrong.
 
-    What uvicorn has set up for itself is undone: its lines carry query strings, and its stacks what errors quote.
+    The own logging of uvicorn is undone: its lines carry query strings, and its stacks what errors quote.
     """
     handler = Stderr()
     handler.setFormatter(Lines(json=form == "json" or (form == "auto" and not sys.stderr.isatty())))

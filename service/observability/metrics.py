@@ -128,7 +128,7 @@ class _Shared(Collector):
         self._folder = folder
 
     def collect(self) -> Iterable[Metric]:
-        """What the files say together."""
+        """Sums over the files."""
         begun = []
         for file in self._folder.glob("*.db"):
             with suppress(FileNotFoundError):  # another scrape has forgotten its process

@@ -1,4 +1,4 @@
-"""Who may read the metrics: with LOCI_METRICS_KEY, which is no API key, since figures are read also while the database is away."""
+"""Readers of the metrics need LOCI_METRICS_KEY, which is no API key, since figures are read also while the database is away."""
 
 import re
 from hmac import compare_digest

@@ -55,7 +55,7 @@ class Monitor:
             self._beside()
 
     async def scrape(self) -> bytes:
-        """The metrics as text. What the database does not say in time is left as it was."""
+        """The metrics as text. Figures that the database does not say in time stay as they were."""
         self.note()
         if self._asking is None and time.monotonic() - self._asked > FRESH:
             self._asking = asyncio.create_task(self._ask())

@@ -108,7 +108,7 @@ class EndpointReranker:
 
 
 async def _refusal(reply: httpx.Response) -> TemporaryFailure | ModelError:
-    """Why a reply is an error, and whether that may pass. Of what it says only a short code is told."""
+    """Why a reply is an error, and whether that may pass. Only a short code of it is told."""
     _, said = await read_error(reply)
     status = reply.status_code
     message = f"answered {status}{code_of(said)}"
@@ -156,5 +156,5 @@ def _tokens(said: Any) -> int | None:
 
 
 def _spent(tokens: int | None) -> Completion:
-    """What an answer cost that is not used."""
+    """Cost of an answer that is not used."""
     return Completion("", tokens, 0, 0)

@@ -35,7 +35,7 @@ class Pieces:
 
     @classmethod
     def unpacked(cls, kept: bytes, dimensions: int) -> "Pieces":
-        """What `packed` made."""
+        """The value that `packed` made."""
         count = len(kept) // (NUMBER.itemsize + dimensions)
         ids = np.frombuffer(kept, NUMBER, count).astype(np.int32)
         return cls(ids, np.frombuffer(kept, np.int8, count * dimensions, count * NUMBER.itemsize).reshape(count, dimensions))

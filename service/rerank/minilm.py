@@ -23,7 +23,7 @@ NOTICE = 0.2  # share that the latest batch has in what a piece is believed to t
 class MiniLMReranker:
     """Judges in one thread, one question after the other; texts are read a few at a time, so that no question waits for long.
 
-    What it reads is not kept here: who asks keeps it, and gives it again.
+    Readings are not kept here: the caller keeps them, and gives them again.
     """
 
     is_endpoint = False

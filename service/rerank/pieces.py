@@ -1,4 +1,4 @@
-"""What a reranker has read of memories is kept in the database, so that neither a restart nor another process reads them again.
+"""Readings of memories are kept in the database, so that neither a restart nor another process reads them again.
 
 It is asked for with the memories and written when the answer is out, as the operator: it stands under the policies of its
 namespace, and goes with its memory. A text that has changed is known by its hash.
@@ -28,14 +28,14 @@ AT_ONCE = 20  # memories that one statement writes: some 300 kB
 
 @dataclass(frozen=True)
 class Kept:
-    """What was read of a memory, and the hash of the text that was read."""
+    """A reading of a memory, and the hash of its text."""
 
     text_hash: bytes
     pieces: bytes
 
 
 def hash_text(text: str) -> bytes:
-    """What a text is known by."""
+    """The hash that a text is known by."""
     return hashlib.blake2b(text.encode(), digest_size=16).digest()
 
 
@@ -45,7 +45,7 @@ def known(texts: Mapping[int, str], kept: Mapping[int, Kept]) -> Read:
 
 
 def done(read: Read) -> asyncio.Future[Read]:
-    """What was read already, as a reading."""
+    """An earlier reading."""
     made: asyncio.Future[Read] = asyncio.get_running_loop().create_future()
     made.set_result(read)
     return made

@@ -1,4 +1,4 @@
-"""What a reranker is here: a question and texts in, a score for each text out."""
+"""A reranker: a question and texts in, a score for each text out."""
 
 import asyncio
 from collections.abc import Mapping, Sequence

@@ -166,7 +166,7 @@ async def write_facts(
 
 
 def left_out(decisions: list[JsonObject]) -> list[JsonObject]:
-    """What of a text no memory says, and why."""
+    """Sentences of a text that no memory says, and why."""
     return [
         {name: row[name] for name in ("message", "fact", "reason") if name in row}
         for row in decisions

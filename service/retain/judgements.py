@@ -1,7 +1,7 @@
-"""What becomes of each fact of a text, as a model sees it, and what of that stands up to the guards.
+"""Decisions about each fact of a text, as a model sees it, and those that stand up to the guards.
 
-The model sees facts and what is known beside them by number, and says a decision for each. What takes the place of one that a guard
-refuses is the rules' decision, or a memory of its own: in doubt nothing known is ended, and nothing that is told is left out.
+The model sees facts and what is known beside them by number, and says a decision for each. A refused decision gives way to the
+rules' decision, or the fact becomes a memory of its own: in doubt nothing known is ended, and nothing that is told is left out.
 """
 
 import re
@@ -33,7 +33,7 @@ class FactLink(Answer):
 
 
 class Judgement(Answer):
-    """What becomes of one fact."""
+    """The decision about one fact."""
 
     fact: Annotated[int, shown("facts")] = Field(description="Number of the fact")
     action: Literal["create", "update", "link", "nothing"]
@@ -69,14 +69,14 @@ class _Asked:
 
 @dataclass
 class _Text:
-    """What earlier facts of the text have ended: lineages that have a new version, and facts that are no memory of their own."""
+    """Things that earlier facts of the text ended: lineages with a new version, and facts that are no memory of their own."""
 
     over: set[str] = field(default_factory=set)
     gone: set[int] = field(default_factory=set)
 
 
 def facts_shown(basis: list[JsonObject], items: list[JsonObject]) -> JsonObject:
-    """What the model is asked about: the facts that are not settled, and what is known beside each, by number."""
+    """The data for the model: the facts that are not settled, and what is known beside each, by number."""
     return {
         "facts": [
             {"number": row["ordinal"] + 1, "text": statement(items[row["ordinal"]]), "known": [_shown(one) for one in row["known"]]}
@@ -112,7 +112,7 @@ def weigh_judgements(
 ) -> list[JsonObject]:
     """One decision a fact, in the form that loci_api.retain takes, with `decided_by`: the model's where it stands, else another.
 
-    What a guard refused has its name in `refused`. `breaker`: why nothing stored ends by the model's word alone; None: it may.
+    A refused decision has the guard's name in `refused`. `breaker`: why nothing stored ends by the model's word alone.
     """
     by_fact: dict[int, Judgement] = {}
     for one in judged:
@@ -195,7 +195,7 @@ def _not_sure(asked: _Asked, target: JsonObject) -> Fault | None:
 def _refused(
     row: JsonObject, judgement: Judgement, target: JsonObject | None, links: list[JsonObject], why: str, text: _Text
 ) -> JsonObject:
-    """What takes the place of a decision that was refused: the rules' own one, or a memory of its own."""
+    """The decision in place of a refused one: the rules' own one, or a memory of its own."""
     rules = _by_rules(row, text)
     agreed = target is not None and rules["action"] == judgement.action and _ref(target).items() <= rules.items()
     if agreed or (target is None and rules["action"] != "update"):
@@ -206,7 +206,7 @@ def _refused(
 
 
 def _by_rules(row: JsonObject, text: _Text) -> JsonObject:
-    """What the rules decided; a memory of its own where that rests on what the model's decisions have ended."""
+    """The rules' decision; a memory of its own where that rests on what the model's decisions have ended."""
     decision = {**row["decision"], "decided_by": "rules"}
     known = {(one["memory_id"], one["fact"]): one for one in row["known"]}
     target = known.get((decision.get("target_id"), decision.get("fact")))

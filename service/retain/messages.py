@@ -25,7 +25,7 @@ TRIES = 3  # to take in what is new, where others say more meanwhile
 
 @dataclass(frozen=True)
 class Said:
-    """What is new in messages: turns, facts with the place of their message, and words in which entities are looked for.
+    """New parts of messages: turns, facts with the place of their message, and words in which entities are looked for.
 
     `known`: messages before these, which the session has; `last`: the number of its last turn.
     """
@@ -39,7 +39,7 @@ class Said:
 
 
 class Overtaken(Exception):
-    """Of what seemed new, others have said a part meanwhile; nothing was written. `said`: what is new now."""
+    """Others have said a part of the new messages meanwhile; nothing was written. `said`: what is new now."""
 
     def __init__(self, said: Said) -> None:
         super().__init__("others said more in this session")
@@ -47,7 +47,7 @@ class Overtaken(Exception):
 
 
 async def read_messages(tx: Transaction, body: Remember, before: Said | None = None) -> Said:
-    """What is new in messages: those after the turns that the session has already. `before`: what was new a moment ago."""
+    """New messages: those after the turns that the session has already. `before`: what was new a moment ago."""
     turns = [message.turn() for message in body.messages]
     kept = await _kept(tx, body.session, len(turns), before)
     known, last = _known(kept, [turn for turn in turns if turn], before)
@@ -101,7 +101,7 @@ def _corrected(stated: list[tuple[int, JsonObject]], kept: list[TurnRow]) -> lis
 def _passed(kept: list[TurnRow], turns: list[JsonObject]) -> int:
     """How many turns a conversation has come along: to the end of those kept, where it begins with just these.
 
-    Of a long one only the last are kept. What comes before them was said as well; the earliest place that they may have counts,
+    Only the last turns of a long one are kept. Earlier ones were said as well; the earliest possible place of the kept ones counts,
     so that nothing is lost.
     """
     if len(kept) <= len(turns) and _same(kept, turns):

@@ -1,7 +1,7 @@
 """Where memories belong, as a model sees it, and what of that stands up to the guards.
 
-The model sees orphans and concepts by number and proposes places, new concepts, links and summaries. What a guard refuses is left
-out, and the rules decide about it. The database checks the rest again, row by row.
+The model sees orphans and concepts by number and proposes places, new concepts, links and summaries. Refused proposals are left
+out, and the rules decide about them. The database checks the rest again, row by row.
 """
 
 import re
@@ -50,14 +50,14 @@ class Link(Answer):
 
 
 class Summary(Answer):
-    """What the memories under a concept say together."""
+    """Names and numbers of the memories under a concept."""
 
     concept: int
     summary: str = text_of(SUMMARY)
 
 
 class Reflection(Answer):
-    """What is to be done."""
+    """The plan."""
 
     concepts: list[NewConcept] = each("memories", default_factory=list)
     places: list[Place] = each("memories", default_factory=list)
@@ -81,7 +81,7 @@ class _Concept:
 
 
 def orphans_shown(orphans: list[JsonObject], concepts: list[JsonObject]) -> JsonObject:
-    """What the model is asked about, by number."""
+    """The data for the model, by number."""
     numbers = {concept["lineage"]: number for number, concept in enumerate(concepts, 1)}
     memories = []
     for number, orphan in enumerate(orphans, 1):
@@ -178,7 +178,7 @@ class Plan:
         return places
 
     def _place_certain(self, concepts: list[JsonObject]) -> None:
-        """What the rules are certain of comes under a concept too, and a summary may say it."""
+        """Orphans of which the rules are certain come under a concept too, and a summary may say them."""
         numbers = {row["lineage"]: number for number, row in enumerate(concepts, 1)}
         for orphan in self._orphans.values():
             if orphan["is_certain"] and (number := numbers.get(orphan["parent"])) is not None:
@@ -245,5 +245,5 @@ class Plan:
         return links
 
     def reasons(self) -> list[JsonObject]:
-        """What was refused, as reports have it."""
+        """Refusals, as reports have them."""
         return [asdict(refusal) for refusal in self.refused]

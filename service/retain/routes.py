@@ -76,5 +76,5 @@ def _reading(caller: Caller, *, dry_run: bool) -> Callable[[Work], Awaitable[Any
 
 
 def _writing(caller: Caller, *, dry_run: bool) -> Callable[[Work], Awaitable[Response]]:
-    """Of a dry run no reply is kept, which would hold a text that no memory leads to."""
+    """No reply is kept of a dry run: it would hold a text that no memory leads to."""
     return lambda work: caller.write(work, dry_run=dry_run)

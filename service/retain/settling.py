@@ -1,6 +1,6 @@
 """Settling in the background: a model says which of two memories holds, where the newer one may outdate the older one.
 
-What it says is a proposal. Guards over words are here, guards over rows in SQL (settle_by_model). The result of a job names what it
+Its verdict is a proposal. Guards over words are here, guards over rows in SQL (settle_by_model). The result of a job names what it
 was asked about: nothing of that is asked again, whatever it said, until one of the two memories has a new version.
 """
 
@@ -40,7 +40,7 @@ class Verdict(Answer):
 
 
 class Verdicts(Answer):
-    """What the model says of all pairs."""
+    """The model's verdicts on all pairs."""
 
     verdicts: list[Verdict] = each("pairs", max_length=1000)
 
@@ -109,7 +109,7 @@ def _side(side: JsonObject) -> JsonObject:
 
 
 def weigh_verdicts(pairs: list[PairToSettle], answer: Verdicts, read: Read) -> list[JsonObject]:
-    """What the model says of each pair that it was shown, with the guard that refuses it, if one of those over words does.
+    """The model's verdict on each pair that it was shown, with the guard that refuses it, if one of those over words does.
 
     A pair that it leaves out, or says two things of, is unsure.
     """
@@ -142,7 +142,7 @@ def _is_of_one_subject(pair: PairToSettle, read: Read) -> bool:
 
 
 async def _apply(resources: Resources, job: Job, judged: list[JsonObject], *, further: bool) -> None:
-    """Settle what stands and report it, as one operation. What changed while the model thought is asked about again."""
+    """Settle what stands and report it, as one operation. Pairs that changed while the model thought are asked about again."""
     operation = str(uuid7())
     async with job.holding(resources, "settle", operation_id=operation) as tx:
         standing = [one for one in judged if one["verdict"] != "unsure" and "guard" not in one]

@@ -1,4 +1,4 @@
-"""What tools do with texts and orphans: retain, reflect."""
+"""Tools for texts and orphans: retain, reflect."""
 
 from typing import Annotated, Any
 
@@ -60,7 +60,7 @@ class Remember(Arguments):
 
 
 class Reflect(Arguments):
-    """What to put in order."""
+    """The orphans to put in order."""
 
     category: CategoryFilter | None = None
     limit: int | None = Field(None, description="Default 200")
@@ -69,7 +69,7 @@ class Reflect(Arguments):
 
 
 def retained(reply: JsonObject, room: int) -> Shown:
-    """What was decided about each fact."""
+    """Decisions about each fact."""
     head, tail = _dry(reply), _how_to_settle(reply)
     listing = fit_rows(reply["decisions"], _retained, room - len(head + tail), "No facts in it.")
     fields = ("fact", "action", "memory_id", "superseded", "target_id", "reason", "signal", "unsettled")
@@ -113,7 +113,7 @@ def _places(row: JsonObject) -> str:
 
 
 def reflected(reply: JsonObject, _: int) -> Shown:
-    """What was put in order: counts, and the first of what was placed."""
+    """Result: counts, and the first memories that were placed."""
     placed, linked, made = reply["placed"], reply["linked"], reply["created"]
     head = (
         f"{len(placed)} placed, {len(made)} parents made, {len(linked)} links made, {reply['orphans_left']} left without a place."

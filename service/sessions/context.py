@@ -1,8 +1,8 @@
 """Context: what an agent injects before an inference, in one call, in nine steps.
 
 Life of a context: a recall ranks memories for the message (two round trips); a third reads what is known of the one who asks,
-what the session has not been shown yet, the graph, working memory and turns. What fits the budget is noted in a fourth; only what
-is new to the session is rendered.
+what the session has not been shown yet, the graph, working memory and turns. Parts that fit the budget are noted in a fourth; only
+those that are new to the session are rendered.
 """
 
 import time
@@ -47,7 +47,7 @@ KINDS = {"session", "patrol", "subagent"}
 
 @dataclass(frozen=True)
 class ContextRequest:
-    """What a context is for. None: `user` is the one of the key, or nobody.
+    """Purpose of a context. None: `user` is the one of the key, or nobody.
 
     `k` None: the setting context_memories; auto: as many as may answer.
 
@@ -68,7 +68,7 @@ class ContextRequest:
 
 
 def request_of(stated: ContextInput, space: str | None, max_chars: int) -> ContextRequest:
-    """What a request asks for; `space` is the one that its caller declared, `max_chars` the budget where none is stated."""
+    """A request's wishes; `space` is the one that its caller declared, `max_chars` the budget where none is stated."""
     return ContextRequest(
         message=stated.message,
         session_id=stated.session_id,
@@ -290,7 +290,7 @@ class Draft:
         return {**rows, "graph": {"entities": self.entities, "edges": rows["graph"]}}
 
     def left_out(self, kept: Kept) -> list[JsonObject]:
-        """What is missing of each section, and why; how much where it is known."""
+        """Missing parts of each section, and why; how much where it is known."""
         short = {name: len(self.rows[name]) - len(kept[name]) for name in SECTIONS}
         found: list[JsonObject] = [{"section": name, "left_out": n, "reason": "max_chars"} for name, n in short.items() if n]
         found += [{"section": name, "left_out": None, "reason": "context_keys"} for name in self._cut]

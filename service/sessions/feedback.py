@@ -25,7 +25,7 @@ async def record_feedback(tx: Transaction, stated: FeedbackInput) -> JsonObject:
 
 
 async def list_feedback(tx: Transaction, *, session_id: str | None, limit: int, cursor: str | None) -> Page[FeedbackRow]:
-    """What ended sessions have changed in the weights of aspects, newest first."""
+    """Changes in the weights of aspects by ended sessions, newest first."""
     return page(await feedback.list_feedback(tx, session_id=session_id, limit=limit + 1, cursor=cursor), limit)
 
 

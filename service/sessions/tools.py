@@ -1,4 +1,4 @@
-"""What tools do with working memory, and the context of an answer."""
+"""Tools for working memory, and the context of an answer."""
 
 import json
 
@@ -47,14 +47,14 @@ class ReadEntry(EntryKey):
 
 
 class ListEntries(Arguments):
-    """Whose entries."""
+    """The owner of the entries."""
 
     namespace: Prefix | None = None
     max_chars: MaxChars | None = None
 
 
 class SearchEntries(Arguments):
-    """What to look for in working memory."""
+    """The words to look for in working memory."""
 
     query: str | None = Field(None, description="Without it: newest first")
     category: CategoryFilter | None = None
@@ -64,7 +64,7 @@ class SearchEntries(Arguments):
 
 
 class GetContext(Arguments):
-    """What the next answer is about."""
+    """The message that the next answer is about."""
 
     message: str | None = Field(None, description="The user's message")
     user: User | None = None
@@ -137,7 +137,7 @@ def removed(_: JsonObject, __: int) -> Shown:
 
 
 def context(reply: JsonObject, _: int) -> Shown:
-    """What goes before the next answer."""
+    """The context before the next answer."""
     data = kept({**reply, "waiting": reply["waiting"] or None}, ("session_id", "space", "first", "text", "truncated", "waiting"))
     text = reply["text"] or "Nothing to add to this conversation."
     if held := reply["held_back"]:

@@ -41,7 +41,7 @@ def completed(said: str, before: str) -> str | None:
 
 
 def _slot(new: str, *, surely: bool) -> re.Pattern[str] | None:
-    """What of the same kind may be wrong: a number or time, with its unit, a name, or where it is surely a correction a thing."""
+    """Values of the same kind that may be wrong: a number or time with its unit, a name, or in a sure correction a thing."""
     if (measure := _MEASURE.fullmatch(new)) is not None:
         return re.compile(rf"(?<![\w.:]){_NUMBER}{re.escape(measure['unit'])}(?!\w)", re.IGNORECASE)
     return next((wrong for right, wrong in (_NAMES, _THINGS)[: 1 + surely] if right.fullmatch(new)), None)

@@ -1,6 +1,6 @@
 """Days that a text names from where it stands (yesterday, last Tuesday, in two weeks), worked out here and not by a model.
 
-English and German. What can be read in two ways (next Friday, said on a Wednesday) is left as it was said.
+English and German. An ambiguous date (next Friday, said on a Wednesday) is left as it was said.
 """
 
 import re
@@ -109,7 +109,7 @@ class Resolved:
 
 
 def resolve(text: str, base: date) -> list[Resolved]:
-    """What a text that was written on `base` says of days, in order."""
+    """Days that a text written on `base` names, in order."""
     found = sorted(_found(text, base), key=lambda one: (one[0], -one[1]))
     kept: list[Resolved] = []
     end = 0

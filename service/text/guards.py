@@ -23,14 +23,14 @@ def numbers_in(read: Read, text: str) -> set[str]:
 
 
 def missing(read: Read, sources: Iterable[str], text: str) -> list[str]:
-    """What sources name or count and a text that is to stand for them does not, in order, as it is spelt there."""
+    """Names and counts of the sources that a text which is to stand for them lacks, in order, as it is spelt there."""
     there = read(text)
     lost = {mark.key: mark.spelled for source in sources for mark in read(source).marks if not there.has(mark)}
     return list(lost.values())
 
 
 def invented(read: Read, sources: Iterable[str], text: str, allowed: Iterable[str] = ()) -> list[str]:
-    """What a text names or counts that no source does, in order; `allowed`: texts whose names and numbers may stand in it too.
+    """Names and counts of a text that no source has, in order; `allowed`: texts whose names and numbers may stand in it too.
 
     Names that stand together in the text must do so for one source: Alice Smith does not follow from Alice Jones and Bob Smith.
     """

@@ -84,7 +84,7 @@ def find_names(text: str, *, source: str | None = None, language: str = "english
 
 
 def phrases(names: list[str]) -> list[str]:
-    """What may be the name in each of these: itself, and what it ends with, from two words on.
+    """Possible names in each of these: itself, and what it ends with, from two words on.
 
     Which capitalised words before a name belong to it, only other texts tell: in "Presumably Maria Gonzalez" and "Professor Maria
     Gonzalez" it is what both have.

@@ -73,7 +73,7 @@ YEAR = 12  # months
 
 @dataclass(frozen=True)
 class Period:
-    """What a question says of time, and from when to when it means."""
+    """The time that a question names, from when to when."""
 
     said: str
     start: datetime

@@ -1,7 +1,7 @@
-"""What in a text must not get lost or be made up: names, acronyms, numbers, dates, times, addresses, identifiers and quotes.
+"""Parts of a text that must not get lost or be made up: names, acronyms, numbers, dates, times, addresses, identifiers and quotes.
 
-Words and numbers are the database's to read (loci_api.text_marks), as it reads them where facts are written. What spelling alone
-tells is found here: capitals, quotation marks, and what is spelt like no language. Where a language marks no names (Chinese,
+Words and numbers are the database's to read (loci_api.text_marks), as it reads them where facts are written. Spelling alone is read
+here: capitals, quotation marks, and words that are spelt like no language. Where a language marks no names (Chinese,
 Arabic), only what stands in another script and what service/text/names.py knows is found.
 """
 
@@ -116,7 +116,7 @@ class Readings:
 
 
 async def with_readings(ask: Callable[[list[str]], Awaitable[list[TextMarks]]], check: Callable[[Read], T]) -> T:
-    """What a pure function of texts gives once all texts are read that it looks at.
+    """The value of a pure function of texts, once all texts are read that it looks at.
 
     Which these are depends on what others say, so it runs again until it asks for no new one: mostly twice. In a thread: a long
     answer takes seconds, in a process that serves others.
@@ -183,7 +183,7 @@ class _Reader:
         return Reading(marks, words, stems, set(self.implied), texts, content, self.name, self.denials())
 
     def kind(self, word: str) -> str | None:
-        """What a folded word is: neg, stop, opening or None; a contraction is what it begins with."""
+        """Class of a folded word: neg, stop, opening or None; a contraction has the class of its beginning."""
         base, _, ending = word.partition("'")
         return self.known.get(base if ending in _CONTRACTED else word, (None, None, None))[2]
 

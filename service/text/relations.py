@@ -1,4 +1,4 @@
-"""What a question asks of somebody or something as it is: where she lives, what it costs, when it is.
+"""Relations that a question asks about as they are: where she lives, what it costs, when it is.
 
 A relation that has one value at a time has cues: words that a question asks by, and words that statements tell by. English and
 German. No grammar. Which statements tell it: statements.py.
@@ -17,7 +17,7 @@ def _any(listed: str) -> str:
 DAYS = "(?:mon|tues|wednes|thurs|fri|satur|sun)days?, (?:mon|diens|donners|frei|sams|sonn)tags?, mittwochs?"
 MONTHS = """january, february, march, april, may, june, july, august, september, october, november, december,
     januar, februar, märz, mai, juni, juli, oktober, dezember"""
-# Of each relation: what questions ask by, and what statements tell by beside it.
+# For each relation: what questions ask by, and what statements tell by beside it.
 RELATIONS: dict[str, tuple[str, str]] = {
     name: (_any(asks), _any(tells))
     for name, asks, tells in (
@@ -84,7 +84,7 @@ VALUES = [
         r"\b\d",  # within a word it is a part of a name
     )
 ]
-# What says that something has changed.
+# Words that say that something has changed.
 _CHANGED = _any(
     """now, nowadays, no longer, any ?more, instead, from now on, since, these days, currently, meanwhile, after all, new,
     (?:mov|switch|chang|replac|updat|rais|lower|shift|postpon|reschedul|migrat|upgrad|transferr|relocat|hand)ed,
@@ -131,7 +131,7 @@ BESIDE = 2  # words beside those that say of whom, of a question that asks one t
 
 @dataclass(frozen=True)
 class Asked:
-    """What a question asks.
+    """The asked relation.
 
     `words` say of whom; SELF: the one who asks. `phrase`: the words after the last article, of which the first ones do, where no
     name is there. `cues`: a pattern of what tells it; None: no relation that is known. `simple`: it asks one thing of one, so that
@@ -148,7 +148,7 @@ class Asked:
 
 
 def what_is_asked(question: str, *, past: bool) -> Asked | None:
-    """Of whom a question asks how it is, and what; None where it does not, or asks for what was.
+    """Subject and relation of a question about something as it is; None for other questions, or for ones about the past.
 
     `past`: the moment that is asked about is stated beside it, so the tense says nothing.
     """

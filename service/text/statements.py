@@ -37,7 +37,7 @@ class Statement:
 
     @cached_property
     def texts(self) -> tuple[str, ...]:
-        """What it says and said, in small letters."""
+        """Its present and earlier texts, in small letters."""
         return tuple(text.lower() for text in (self.content, *self.earlier))
 
     @cached_property
@@ -85,7 +85,7 @@ def told(statements: list[Statement], asked: Asked) -> Told:
 
 @dataclass(frozen=True)
 class _Alike:
-    """What tells the same as the first one without a cue. `known`: that one has a cue. `best`: score."""
+    """Statements of the same as the first one without a cue. `known`: that one has a cue. `best`: score."""
 
     asked: Asked
     first: Statement

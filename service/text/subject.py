@@ -1,4 +1,4 @@
-"""Whom a statement is about: its subject in front of it, and whether it speaks of the one who says it; as SQL tells both."""
+"""Subject of a statement: put in front of it, and whether it speaks of its speaker; as SQL tells both."""
 
 import re
 import unicodedata
@@ -22,7 +22,7 @@ def text_with_subject(content: str, about: str | None) -> str:
 
 
 def statement(row: Mapping[str, Any], *, speaker: bool = False) -> str:
-    """What a memory says, with whom it is about in front. `speaker`: who said it is shown beside it, and is not named twice."""
+    """A memory's text, with its subject in front. `speaker`: who said it is shown beside it, and is not named twice."""
     about, source = row.get("about"), row.get("source")
     known = about is None or about.lower() == NOBODY or (speaker and about == source)
     return text_with_subject(row["content"], None if known else about)

@@ -50,7 +50,7 @@ class Kind:
 
 @dataclass
 class Load:
-    """What an import did, or with `dry_run` would do."""
+    """Result of an import, or with `dry_run` of a trial."""
 
     dry_run: bool = False
     lines: int = 0

@@ -79,7 +79,7 @@ class Refused(Exception):
 
 @dataclass
 class Restored:
-    """What a restore did. `kept`: where the namespace differs from the file; `vectors`: why those of the file were left out."""
+    """Result of a restore. `kept`: where the namespace differs from the file; `vectors`: why those of the file were left out."""
 
     namespace: str
     lines: int = 0
@@ -198,7 +198,7 @@ class Restore:
             self._bytes += len(line)
 
     async def finish(self) -> Restored:
-        """What was done. Raises Refused where a line is wrong, or the file is not whole."""
+        """The result. Raises Refused where a line is wrong, or the file is not whole."""
         await self._flush()
         end = self._end
         if end is None:

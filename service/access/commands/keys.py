@@ -19,7 +19,7 @@ RateLimit = Annotated[int | None, typer.Option(min=1, max=1_000_000, help="Reque
 
 
 class Role(StrEnum):
-    """What a key may do in its namespace."""
+    """A key's role in its namespace."""
 
     reader = "reader"
     writer = "writer"
@@ -27,7 +27,7 @@ class Role(StrEnum):
 
 
 class Scope(StrEnum):
-    """What a key does at most of what its agent may."""
+    """A key's largest right among those of its agent."""
 
     read = "read"
     write = "write"
@@ -78,7 +78,7 @@ def _show(row: dict[str, Any], namespace: str) -> None:
 
 
 def _reach(row: dict[str, Any], namespace: str) -> str:
-    """What a key may do in a namespace; where its agent has no role there, the key works elsewhere."""
+    """A key's role in a namespace; where its agent has no role there, the key works elsewhere."""
     if row["role"] is not None:
         return f"{row['role']} in namespace {namespace}"
     where = row["default_namespace"] or ", ".join(row["namespaces"] or [])

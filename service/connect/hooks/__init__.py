@@ -1,1 +1,1 @@
-"""What programs run at moments of a conversation. Everything here is loaded each time, so it imports little."""
+"""Hooks that programs run at moments of a conversation. Everything here is loaded each time, so it imports little."""

@@ -22,7 +22,7 @@ _RUN = re.compile(r"[A-Za-z0-9_+-]{20,}={0,2}")
 _HEX = re.compile(r"(?:0x)?[0-9a-fA-F]{32,}")
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _SEPARATORS = re.compile(r"[_+=-]+")
-# Of the places in a run, those where it goes on with another kind (of small, capital, digit), and where letters meet digits.
+# Places in a run where it goes on with another kind (of small, capital, digit), and where letters meet digits.
 # Random ones have 0.6 and 0.25; names in camel case have below 0.3 and 0.1.
 CHANGES, MEETINGS = 0.35, 0.12
 LEAST_MEETINGS = 4

@@ -1,7 +1,7 @@
-"""What was said in a transcript of Claude Code: a file of JSON lines that grows, as the program writes it.
+"""Words in a transcript of Claude Code: a file of JSON lines that grows, as the program writes it.
 
-Taken are the words of the user, and of the assistant what it said last before the user spoke again. What it says between calls of
-tools is narration, and tools, subagents, summaries and the program's own notes are nobody's words.
+Taken are the words of the user, and of the assistant what it said last before the user spoke again. The assistant's words between
+calls of tools are narration, and tools, subagents, summaries and the program's own notes are nobody's words.
 """
 
 import json
@@ -39,7 +39,7 @@ class Said:
 
 
 def read_said(path: Path, start: int, end: int | None = None) -> tuple[list[Said], int]:
-    """What was said from a byte of the file on, and the byte behind the last whole line (at most `end`)."""
+    """Words from a byte of the file on, and the byte behind the last whole line (at most `end`)."""
     found: list[Said] = []
     place = start
     with path.open("rb") as file:
@@ -77,7 +77,7 @@ def _text(content: object) -> str:
 
 
 def _without_narration(said: list[Said]) -> Iterator[Said]:
-    """Of several messages of the assistant in a row the last."""
+    """The last of several messages of the assistant in a row counts."""
     for one, following in zip_longest(said, said[1:]):
         if one is not None and (one.role == "user" or following is None or following.role == "user"):
             yield one

@@ -137,7 +137,7 @@ async def entity_overview(
     as_of: AsOf = None,
     known_at: KnownAt = None,
 ) -> Response:
-    """What is known of an entity at once: memories that mention it, facts, rules, edges, and its last events, at two moments."""
+    """Knowledge about an entity at once: memories that mention it, facts, rules, edges, and its last events, at two moments."""
     return reply(await caller.read(lambda tx: describe_entity(tx, ref=ref, limit=limit, as_of=as_of, known_at=known_at)))
 
 

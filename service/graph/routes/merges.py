@@ -59,7 +59,7 @@ async def list_merges(
 async def undo_merge(
     id: Annotated[UUID, Path(description="Id of the merge or split")], caller: CallerDependency, body: UndoMergeInput | None = None
 ) -> Response:
-    """Undo a merge, or a split. What was written to the kept entity since stays with it, but for `edge_ids`.
+    """Undo a merge, or a split. Edges that were written to the kept entity since stay with it, but for `edge_ids`.
 
     The names of a part stay as aliases of the whole, unless `keep_names` is false. The reply says what stays.
     """

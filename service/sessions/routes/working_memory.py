@@ -54,7 +54,7 @@ async def save_entry(key: Key, body: EntryInput, caller: CallerDependency, space
 
 @router.get("/{key:path}", response_model=EntryOut, responses=problems(404))
 async def get_entry(key: Key, caller: CallerDependency, space: Space = None) -> Response:
-    """Get an entry, from any space. What has expired is not there."""
+    """Get an entry, from any space. Expired entries are not there."""
     return reply(await caller.read(lambda tx: working_memory.get_entry(tx, key=key, space=space)))
 
 

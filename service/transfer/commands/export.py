@@ -28,7 +28,7 @@ class Form(StrEnum):
 
 @dataclass
 class Written:
-    """What an export wrote."""
+    """Result of an export."""
 
     namespace: str
     lines: int = 0

@@ -15,7 +15,7 @@ FIRST_LINE = b"---\nloci:\n"  # by which files of an export are known again
 
 @dataclass
 class Folder:
-    """What an export to a folder did."""
+    """Result of an export to a folder."""
 
     written: int = 0
     unchanged: int = 0

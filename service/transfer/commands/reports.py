@@ -1,4 +1,4 @@
-"""What people read of an import."""
+"""Reports of an import for people."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ MOST_PROBLEMS = 100  # after which the service stops reading
 
 
 def tell_lines(done: dict[str, Any], *, atomic: bool) -> None:
-    """What has become of loose lines."""
+    """Outcome of loose lines."""
     wrong = done["wrong"]
     complain_of_lines([(error["line"], error["reason"]) for error in done["errors"]], wrong)
     rate = sum(done[kind] for kind in ("memories", "entities", "edges")) / max(done["seconds"], 1e-3)
@@ -38,7 +38,7 @@ def tell_wrong(problems: list[dict[str, Any]]) -> None:
 
 
 def tell_restored(done: dict[str, Any]) -> None:
-    """What a restore did."""
+    """Result of a restore."""
     for name in done["kept"]:
         echo(f"note: {done['namespace']} keeps its own {name}: the file says otherwise", err=True)
     if done["vectors"] is not None:
@@ -53,7 +53,7 @@ def tell_restored(done: dict[str, Any]) -> None:
 
 
 def tell_report(report: dict[str, Any], *, atomic: bool) -> None:
-    """What an import of another system's file did: what was written, what was not and why, and what is wrong."""
+    """Result of an import of another system's file: what was written, what was not and why, and what is wrong."""
     for error in report["errors"][:SHOWN]:
         echo(f"{error['place']}: {error['reason']}", err=True)
     if report["wrong"] > SHOWN:

@@ -1,4 +1,4 @@
-"""What exports of chats share: the path that was seen, from a leaf up to its root."""
+"""Common parts of exports of chats: the path that was seen, from a leaf up to its root."""
 
 from collections.abc import Callable
 from typing import Any

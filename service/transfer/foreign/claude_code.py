@@ -104,7 +104,7 @@ def _line(place: str, item: Json, seen: set[str], notes: Notes) -> Turn | Memory
 
 
 def without_machine(text: str) -> str:
-    """A text without what programs wrote between the words of people. What does not end is text."""
+    """A text without what programs wrote between the words of people. An envelope without an end is text."""
     marks = list(MACHINE.finditer(text))
     ends: dict[str, list[int]] = {}
     for mark in marks:

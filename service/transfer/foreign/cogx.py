@@ -79,7 +79,7 @@ def _item(place: str, item: Json, names: dict[str, str], notes: Notes) -> Iterat
 
 
 def _memory(place: str, item: Json, text: str) -> Memory:
-    """What all kinds say of themselves."""
+    """Fields that all kinds share."""
     scope = object_of(item.get("scope") or {}, "scope")
     system, key = str(item.get("external_system") or "cogx"), text_of(item.get("external_id"), "external_id")
     session = scope.get("session_id") or scope.get("run_id")

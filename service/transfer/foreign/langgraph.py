@@ -58,7 +58,7 @@ def _labels(item: Json) -> list[str]:
 
 
 def _said(value: Json) -> tuple[str, Json, list[Json]]:
-    """What a value says as text, what else is in it, and the edge that a triple is."""
+    """A value as text, its other fields, and the edge that a triple is."""
     inner = value.get("content")
     if isinstance(inner, dict):
         if all(isinstance(inner.get(end), str) and inner[end].strip() for end in TRIPLE):

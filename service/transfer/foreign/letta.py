@@ -120,7 +120,7 @@ def _block(place: str, block: Json, agent: str, tags: list[str]) -> Memory | Non
 
 
 def _turn(place: str, message: Json, agent: str, number: int) -> Turn | None:
-    """What was said: the words in the envelope of the person, and what the agent gave to `send_message`."""
+    """The words in the envelope of the person, and those that the agent gave to `send_message`."""
     role = message.get("role")
     if role not in ROLES:
         raise WrongValue(f"role: must be one of {', '.join(ROLES)}, not {role!r}")

@@ -1,4 +1,4 @@
-"""What all Markdown notes share: front matter, links, tags, and which text is code."""
+"""Common parts of Markdown notes: front matter, links, tags, and which text is code."""
 
 import re
 from collections.abc import Iterator

@@ -189,7 +189,7 @@ def _without_tags(line: str) -> str:
 
 
 def _said_and_context(words: str) -> tuple[str, str | None]:
-    """What is said, and what stands behind it in brackets."""
+    """The statement, and the note behind it in brackets."""
     start = words.rfind("(")
     if not words.endswith(")") or start < 0 or ")" in words[start:-1]:
         return words, None
@@ -256,7 +256,7 @@ def _concept(place: str, note: Note, fields: Json, body: str, number: int) -> It
 
 
 def read_markdown(source: Source, notes: Notes) -> Iterator[Record]:
-    """What `loci export --format markdown` wrote: each file goes back to its lineage; one that was edited is a new version."""
+    """Files that `loci export --format markdown` wrote: each goes back to its lineage; an edited one is a new version."""
     for file in source.named(".md") if source.single is None else source.files:
         fields, body, wrong = lenient(file.text())
         own = fields.get("loci")
@@ -297,7 +297,7 @@ def _exported(file: File, fields: Json, own: Json, body: str) -> Memory:
 
 
 def digest(body: str) -> str:
-    """What tells whether a file was edited since it was written."""
+    """The mark that tells whether a file was edited since it was written."""
     return hashlib.sha256(body.encode()).hexdigest()[:16]
 
 

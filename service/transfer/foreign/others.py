@@ -221,7 +221,7 @@ def read_gemini(source: Source, notes: Notes) -> Iterator[Record]:
 
 
 def plain(markup: str) -> str:
-    """What a text says without its markup; scripts and styles say nothing."""
+    """A text without its markup; scripts and styles say nothing."""
     kept, place = [], 0
     while found := UNSEEN.search(markup, place):
         kept.append(markup[place : found.start()])

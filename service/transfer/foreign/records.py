@@ -1,4 +1,4 @@
-"""What readers of foreign files yield: neutral records, each with the place that it came from, and what has no place here."""
+"""Records that readers of foreign files yield: neutral ones, each with the place that it came from, and what has no place here."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ LONGEST_REASON, LONGEST_KIND = 500, 200
 OTHERS = "others"
 
 
-# What code meets in items of shapes that nobody has described: the item is wrong, and the next one follows.
+# Errors of items in shapes that nobody has described: the item is wrong, and the next one follows.
 UNKNOWN_SHAPE = (TypeError, AttributeError, LookupError, ValueError, ArithmeticError, RecursionError)
 
 
@@ -59,7 +59,7 @@ def end_versions(versions: list[Memory]) -> None:
 
 @dataclass(slots=True)
 class Turn:
-    """What somebody said in a conversation."""
+    """A turn of a conversation."""
 
     place: str
     key: str
@@ -107,7 +107,7 @@ Record: TypeAlias = Memory | Turn | Entity | Edge | Link
 
 @dataclass
 class Notes:
-    """What readers say beside their records: items that are wrong, left out, or have no place here."""
+    """Notes of readers beside their records: items that are wrong, left out, or have no place here."""
 
     errors: list[tuple[str, str]] = field(default_factory=list)
     wrong: int = 0
@@ -117,7 +117,7 @@ class Notes:
 
     @classmethod
     def said(cls, said: Json) -> "Notes":
-        """What another process noted."""
+        """Notes of another process."""
         errors = [(place, reason) for place, reason in said["errors"]]
         return cls(errors, said["wrong"], Counter(said["skipped"]), Counter(said["no_place"]), dict.fromkeys(said["remarks"]))
 

@@ -99,12 +99,12 @@ class Rows:
         return checked
 
     def _speaker(self, record: Memory) -> str | None:
-        """Who says it. A system that keeps what its user says, or "the user" of which it speaks, is not the one who says I."""
+        """The speaker. A system that keeps what its user says, or "the user" of which it speaks, is not the one who says I."""
         own = record.source == self.system and record.about is None and isinstance(record.content, str)
         return "user" if own and is_first_person(record.content) else record.source
 
     def _validity(self, record: Memory) -> tuple[datetime | None, datetime | None]:
-        """From when and until when it is true, as the file says. What is over began when it was written, at the latest."""
+        """From when and until when it is true, as the file says. An ended memory began when it was written, at the latest."""
         start, end = record.valid_from, record.valid_to
         if start is None and self._created_is_valid:
             start = record.made
@@ -140,7 +140,7 @@ class Rows:
 
 
 def _said(record: Memory, checked: Json) -> str:
-    """What makes two versions of one memory two: words, validity, and the time of the change there."""
+    """The key of a version of a memory: words, validity, and the time of the change there."""
     parts = (checked["content"], checked.get("valid_from"), checked.get("valid_to"), record.changed and record.changed.isoformat())
     return hashlib.sha256("\x1f".join(str(part) for part in parts).encode()).hexdigest()
 

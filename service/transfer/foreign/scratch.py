@@ -19,7 +19,7 @@ class Scratch:
         self.ask: Callable[[int], None] = lambda _: None
 
     def file(self) -> BinaryIO:
-        """A new file. Whoever writes to it asks first."""
+        """A new file. A writer asks for room first."""
         return cast("BinaryIO", tempfile.TemporaryFile(dir=self.folder))
 
     def copy(self, stream: IO[bytes]) -> BinaryIO:

@@ -1,4 +1,4 @@
-"""What an import is given, as files: one file, a folder, or an archive, of which nothing is unpacked beside temporary files.
+"""Files of an import: one file, a folder, or an archive, of which nothing is unpacked beside temporary files.
 
 Archives are refused that have links, absolute paths or `..`, or that are larger than they say or than anybody's notes.
 """
@@ -218,7 +218,7 @@ def open_stream(stream: Binary) -> Source:
 
 
 class _Positioned(io.RawIOBase):
-    """A file that others read too, with a position of its own. Whoever opened it closes it."""
+    """A file that others read too, with a position of its own. The opener closes it."""
 
     def __init__(self, number: int) -> None:
         self._number, self._place = number, 0
@@ -246,7 +246,7 @@ def _shared(stream: Binary) -> Binary:
 
 
 def unpacked(file: File) -> Source:
-    """What is in a file: its members, if it is an archive; else the file."""
+    """Contents of a file: its members, if it is an archive; else the file."""
     start = file.head(4)
     if start[:4] == b"PK\x03\x04":
         return _zip(file)
@@ -322,7 +322,10 @@ def _zip(file: File, depth: int = 0) -> Source:
 
 
 def _gzip(file: File) -> Source:
-    """What is packed: a tar archive, or a file of lines. It is unpacked to a temporary file, and no further than it may."""
+    """The kind of a packed file: a tar archive, or a file of lines.
+
+    It is unpacked to a temporary file, and no further than it may.
+    """
     target = SCRATCH.file()
     size = 0
     try:

@@ -68,7 +68,7 @@ def opened(file: File) -> Iterator[sqlite3.Connection]:
 
 
 def _may(action: int, first: str | None, second: str | None, *_: Any) -> int:
-    """What statements may do: read tables, count rows, and ask of which columns a table is made."""
+    """Rights of statements: read tables, count rows, and ask of which columns a table is made."""
     allowed = (
         action in (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ)
         or (action == sqlite3.SQLITE_PRAGMA and first == "table_xinfo")

@@ -79,7 +79,7 @@ def list_of(value: Any, what: str) -> list[Any]:
 
 
 def kind_of(value: Any) -> str:
-    """What JSON calls a value."""
+    """JSON's name for a value."""
     names = {type(None): "null", bool: "a boolean", str: "text", list: "a list", dict: "an object"}
     return names.get(type(value), "a number")
 
@@ -96,7 +96,7 @@ def label(value: str) -> str:
 
 
 def identity(value: str) -> str:
-    """What something is known by there. It stands beside many things, so it is kept short; a longer one ends in its hash."""
+    """Its identity there. It stands beside many things, so it is kept short; a longer one ends in its hash."""
     return _shortened(value, LONGEST_IDENTITY)
 
 
@@ -106,7 +106,7 @@ def identity_of(value: Any, what: str) -> str:
 
 
 def short(value: Any) -> Any:
-    """What many things say of what they all belong to: a text that is kept short; anything else as it is, unless it is a list."""
+    """A value that many things share: a short text; anything else as it is, unless it is a list."""
     return label(value) if isinstance(value, str) else None if isinstance(value, (list, dict)) else value
 
 
@@ -159,7 +159,7 @@ def stated(**fields: Any) -> Json:
 
 
 def rest_of(item: Json, known: Iterable[str]) -> Json:
-    """What an item says beside the fields that have a place of their own."""
+    """Fields of an item beside those that have a place of their own."""
     taken = set(known)
     return stated(**{str(name): value for name, value in item.items() if name not in taken})
 

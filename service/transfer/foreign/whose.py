@@ -1,4 +1,4 @@
-"""Whose a memory is that a system keeps for a user: who says it, and whom it is about where its words name nobody."""
+"""Speaker and subject of a memory that a system keeps for a user; the subject where its words name nobody."""
 
 import re
 

@@ -37,7 +37,7 @@ KINDS = tuple(name for name, _ in WRITES.values())
 
 @dataclass
 class Report:
-    """What an import did, or would do."""
+    """Result of an import, or of its dry run."""
 
     format: str
     namespace: str

@@ -1,4 +1,4 @@
-"""What the process that reads an import takes from itself before it reads: memory, time, the network, other programs, other files.
+"""Rights that the process which reads an import gives up before it reads: memory, time, the network, other programs, other files.
 
 Limits of the system hold everywhere; Linux also keeps the promises below the interpreter (seccomp, Landlock), where it knows them.
 """

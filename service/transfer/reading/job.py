@@ -1,4 +1,4 @@
-"""What a process that reads an import is told: which file it has open, what is in it, and its limits."""
+"""Orders for a process that reads an import: which file it has open, what is in it, and its limits."""
 
 from dataclasses import dataclass
 

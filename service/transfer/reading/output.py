@@ -1,4 +1,4 @@
-"""What the process that reads says to the service: one JSON array a line, on a pipe; and room that it asks the service for."""
+"""Messages from the process that reads to the service: one JSON array a line, on a pipe; and room that it asks the service for."""
 
 import json
 import os

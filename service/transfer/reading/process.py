@@ -28,7 +28,7 @@ Frame = list[Any]
 
 
 class Reading:
-    """What a process says of a file. Its room on disk is counted with that of the file."""
+    """A message of a process about a file. Its room on disk is counted with that of the file."""
 
     def __init__(self, spool: Spool, pipe: asyncio.StreamReader, process: subprocess.Popen[bytes]) -> None:
         self._spool, self._pipe, self._process = spool, pipe, process
@@ -36,7 +36,7 @@ class Reading:
         self.size = 0  # bytes of what was said last
 
     async def frames(self) -> AsyncIterator[Frame]:
-        """What it says, one after the other, until the end. Raises what keeps it from reading."""
+        """Its messages, one after the other, until the end. Raises what keeps it from reading."""
         while True:
             frame = await self._next()
             if frame[0] == "room":
@@ -75,7 +75,7 @@ class Reading:
                 os.write(self._process.stdin.fileno(), b"+")
 
     async def _broken(self) -> LociError:
-        """What it means that the process ended before the end."""
+        """The meaning of an early end of the process."""
         code = await asyncio.to_thread(self._process.wait)
         if code == -signal.SIGXCPU:
             return _refused("reading it takes more processor time than it may take", RAISE_TIME)
