@@ -28,7 +28,10 @@ async def try_once(settings: LLMSettings, trial: Trial, things: int) -> str:
     started = time.monotonic()
     completion, ended, valid, wrong = None, False, False, ""
     try:
-        completion = await model.complete(trial.messages(Prompts(), things), schema=trial.schema(things), title=trial.purpose)
+        sizes, prompts = await model.measure(), Prompts()
+        things = min(things, trial.fitting(prompts, sizes, settings))
+        schema = trial.schema(prompts, things, sizes, settings.max_tokens)
+        completion = await model.complete(trial.messages(prompts, things), schema=schema, title=trial.purpose)
         ended = True
         read_answer(completion, trial.answer)
         valid = True
@@ -61,7 +64,7 @@ def main() -> None:
                 settings = LLMSettings(endpoint=model.url, model=weights.stem, format=form, max_tokens=given.most, attempts=1)
                 for trial in TRIALS:
                     if not given.purposes or trial.name in given.purposes:
-                        row = asyncio.run(try_once(settings, trial, min(given.things, trial.most)))
+                        row = asyncio.run(try_once(settings, trial, given.things))
                         print(f"| {weights.stem} | {form} | {context:,} | {row} |", flush=True)
 
 

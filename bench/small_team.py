@@ -9,6 +9,7 @@ for dreams that follow, until the log is empty or --seconds are over.
 
 import argparse
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,17 @@ def dream(client: httpx.Client, seconds: float) -> None:
     print("not over: " + "; ".join(f"{job['state']}: {job['error']}" for job in jobs if not job["finished_at"]))
 
 
+def tell_calls(client: httpx.Client) -> None:
+    """Say for each purpose how many calls there were, what they cost, and why some failed."""
+    calls: list[Row] = client.get("/model-calls", params={"limit": 1000}).raise_for_status().json()["items"]
+    for purpose in sorted({call["purpose"] for call in calls}):
+        made = [call for call in calls if call["purpose"] == purpose]
+        read, written = (sum(call[name] for call in made) for name in ("prompt_tokens", "completion_tokens"))
+        failed = Counter(call["error"] for call in made if call["error"])
+        said = "; ".join(f"{count} times: {error}" for error, count in failed.items())
+        print(f"| {purpose} | {len(made)} | {sum(failed.values())} | {read:,} | {written:,} | {said} |")
+
+
 def main() -> None:
     """Live a day and print it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -71,8 +83,9 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=7200.0)
     given = parser.parse_args()
     weights = given.weights or bundled_weights()
+    began = time.monotonic()
     with real_model(given.context, weights=weights) as model:
-        llm = {"ENDPOINT": model.url, "MODEL": weights.stem, "MAX_TOKENS": "400", "REQUEST_DEADLINE": "20", "TIMEOUT": "300"}
+        llm = {"ENDPOINT": model.url, "MODEL": weights.stem, "MAX_TOKENS": str(given.context // 4), "TIMEOUT": "300"}
         with (
             service(environment={f"LOCI_LLM__{name}": value for name, value in llm.items()}) as address,
             httpx.Client(base_url=f"{address}/api/v1", headers={"X-Namespace": NAMESPACE}, timeout=300) as client,
@@ -81,10 +94,8 @@ def main() -> None:
             live(client, given.turns, given.facts)
             print(f"turns in the log: {logged(client)} of {given.turns}")
             dream(client, given.seconds)
-            calls = client.get("/model-calls", params={"limit": 1000}).raise_for_status().json()["items"]
-            failed = [call["error"] for call in calls if call["error"]]
-            print(f"turns in the log: {logged(client)}; calls: {len(calls)}, of which failed: {len(failed)}")
-            print("\n".join(sorted(set(failed))))
+            print(f"turns in the log: {logged(client)} after {(time.monotonic() - began) / 60:.0f} minutes")
+            tell_calls(client)
 
 
 if __name__ == "__main__":

@@ -192,15 +192,16 @@ async def retain(
 
 
 async def orphans_to_place(
-    tx: Transaction, *, limit: int, category: str | None = None, cursor: int | None = None
+    tx: Transaction, *, limit: int, category: str | None = None, cursor: int | None = None, concepts: int = 200
 ) -> OrphansToPlace:
-    """A page of `orphans` with the places that the rules would give them, and the `concepts` that there are."""
+    """A page of `orphans` with the places that the rules would give them, and so many of the `concepts` that there are."""
     return await tx.row(
         OrphansToPlace,
-        "select * from loci_api.orphans_to_place(%(namespace)s, %(limit)s, %(category)s, %(cursor)s)",
+        "select * from loci_api.orphans_to_place(%(namespace)s, %(limit)s, %(category)s, %(cursor)s, %(concepts)s)",
         limit=limit,
         category=category,
         cursor=cursor,
+        concepts=concepts,
     )
 
 

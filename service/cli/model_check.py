@@ -87,11 +87,12 @@ async def _tried(model: ChatModel, settings: LLMSettings, trial: Trial, prompts:
     started = time.monotonic()
     patience = min(left, BEYOND * trial.seconds(settings))
     try:
-        things = trial.fitting(prompts, await model.measure(), settings.max_tokens)
+        sizes = await model.measure()
+        things = trial.fitting(prompts, sizes, settings)
         async with asyncio.timeout(patience):
             answer = await model.complete(
                 trial.messages(prompts, things),
-                schema=trial.schema(things),
+                schema=trial.schema(prompts, things, sizes, settings.max_tokens),
                 title=trial.purpose,
                 deadline=patience + 1,
             )

@@ -14,9 +14,9 @@ from service.dreams.preferences import Preferences
 from service.llm.model import Message
 from service.llm.output import Answer
 from service.llm.prompts import Prompts
-from service.llm.schemas import schema_of
+from service.llm.schemas import Numbers
 from service.llm.sizes import Sizes
-from service.models.calls import messages_of, size_of
+from service.models.calls import fitting, form_of, messages_of
 from service.recall.rewrite import Parts, Passage
 from service.retain.judgements import Judgements
 from service.retain.placements import Reflection
@@ -61,14 +61,18 @@ class Trial:
         """The messages of a call."""
         return messages_of(prompts, self.prompt, self.data(things))
 
-    def schema(self, things: int) -> dict[str, Any]:
-        """The schema of the answer to a call."""
-        return schema_of(self.answer, {self.shown: range(1, things + 1), **dict.fromkeys(self.beside, range(0))})
+    def numbers(self, things: int) -> Numbers:
+        """The numbers that the answer to a call may name."""
+        return {self.shown: range(1, things + 1), **dict.fromkeys(self.beside, range(0))}
 
-    def fitting(self, prompts: Prompts, sizes: Sizes, most: int) -> int:
-        """How many things a prompt shows beside an answer of `most` tokens, one at least."""
+    def schema(self, prompts: Prompts, things: int, sizes: Sizes, most: int) -> dict[str, Any]:
+        """The schema of an answer of `most` tokens to a call."""
+        return form_of(self.answer, self.numbers(things), self.messages(prompts, things), sizes, sizes.answer(most))
+
+    def fitting(self, prompts: Prompts, sizes: Sizes, settings: LLMSettings) -> int:
+        """How many things a prompt shows beside its answer, one at least."""
         things = self.most
-        while things > 1 and sizes.fits(size_of(self.messages(prompts, things), self.schema(things)), most) < 1:
+        while things > 1 and fitting(self.messages(prompts, things), self.answer, self.numbers(things), sizes, settings) < 1:
             things = max(1, things * 3 // 4)
         return things
 

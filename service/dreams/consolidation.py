@@ -41,8 +41,8 @@ Memory = Annotated[int, shown("memories")]
 class Merge(Answer):
     """Memories that one replaces."""
 
-    source_ids: list[Memory]
-    content: str = text_of(2000)
+    source_ids: list[Memory] = Field(json_schema_extra={"least": 2})
+    content: str = text_of(2000, least=200)
     category: Path | None = None
     tags: Tags = Field(default_factory=list)
 
@@ -65,8 +65,8 @@ class Refinement(Answer):
 class AntiPattern(Answer):
     """Lessons of corrections."""
 
-    domain: str = text_of(50)
-    content: str = text_of(1000)
+    domain: str = text_of(50, least=20)
+    content: str = text_of(1000, least=200)
     signal_ids: list[Annotated[int, shown("signals")]]
     tags: Tags = Field(default_factory=list)
 

@@ -19,7 +19,7 @@ from service.dreams.days import day_of
 from service.dreams.passes import Applied, Pass, Plan, Refusal, Room, Seen, ids, run_pass
 from service.jobs.job import Job
 from service.llm.output import Answer
-from service.llm.schemas import each, shown
+from service.llm.schemas import each, share, shown
 from service.resources import Resources
 
 EVIDENCE = 10  # words kept of a reason
@@ -37,14 +37,14 @@ class Verdict(Answer):
 
     pair: Annotated[int, shown("pairs")]
     contradicts: bool
-    confidence: float = Field(ge=0, le=1)
-    reason: str = Field(max_length=1000, json_schema_extra={"maxLength": 200})
+    confidence: float = share(ge=0, le=1)
+    reason: str = Field(max_length=1000, json_schema_extra={"maxLength": 200, "least": 20})
 
 
 class Verdicts(Answer):
     """The model's verdicts on all pairs."""
 
-    verdicts: list[Verdict] = each("pairs", max_length=1000)
+    verdicts: list[Verdict] = each("pairs", least=1, max_length=1000)
 
 
 def pair_shown(row: FactPair, number: int) -> dict[str, Any]:

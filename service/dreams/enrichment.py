@@ -2,6 +2,7 @@
 
 from dataclasses import asdict
 from datetime import date
+from typing import Annotated
 from uuid import UUID
 
 from pydantic import Field
@@ -14,7 +15,7 @@ from service.dreams.guards import Path, Tags, category_fault, free_tags, named
 from service.dreams.passes import Applied, Pass, Plan, Refusal, Room, Seen, ids, run_pass
 from service.jobs.job import Job
 from service.llm.output import Answer
-from service.llm.schemas import at_most, text_of
+from service.llm.schemas import at_most, share, text_of
 from service.resources import Resources
 from service.text.dates import Resolved, resolve, without
 from service.text.guards import invented, kept_share, missing
@@ -38,16 +39,16 @@ TURNS = frozenset(
 class Entry(Answer):
     """A well-formed memory."""
 
-    content: str = text_of(2000)
+    content: str = text_of(2000, least=200)
     category: Path | None = None
     tags: Tags = Field(default_factory=list)
-    importance: float | None = Field(None, description="0 to 1")
+    importance: Annotated[float, share()] | None = Field(None, description="0 to 1")
 
 
 class Entries(Answer):
     """The memory's new form."""
 
-    memories: list[Entry] = at_most(MOST)
+    memories: list[Entry] = at_most(MOST, least=1)
 
 
 async def enrich_memory(resources: Resources, job: Job) -> None:

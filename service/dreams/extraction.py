@@ -20,13 +20,15 @@ from service.dreams.guards import OF_ROWS
 from service.dreams.passes import Applied, Pass, Plan, Refusal, Room, Seen
 from service.jobs.job import Job
 from service.llm.output import Answer
-from service.llm.schemas import NOUGHT_IS_NONE, at_most, each, shown, text_of
+from service.llm.schemas import NOUGHT_IS_NONE, at_most, each, share, shown, text_of
 
 LONGEST, ALL, SHORTEST = 4000, 240_000, 200  # characters of a text, of all of them, and of a text where there are many
+EACH = 0.25  # entities and triples of a text, for which an answer has room at least
 TYPES = ("person", "project", "topic", "tool", "event", "document", "technology", "concept", "organization")
 
 
-Name = Annotated[str, text_of(255)]
+Name = Annotated[str, text_of(120, least=30)]
+Word = Annotated[str, text_of(120, least=20)]
 Number = Annotated[int, shown("catalogue")]
 
 
@@ -34,9 +36,9 @@ class ReadEntity(Answer):
     """A named thing that the texts with these numbers name; `existing`: its number in the catalogue."""
 
     name: Name
-    type: Name
+    type: Word
     aliases: Annotated[list[Name], at_most(5)] = Field(default_factory=list)
-    description: Annotated[str, text_of(500)] | None = None
+    description: Annotated[str, text_of(300)] | None = None
     existing: Annotated[Number | None, NOUGHT_IS_NONE] = None
     texts: list[Annotated[int, shown("texts")]]
 
@@ -45,18 +47,18 @@ class ReadTriple(Answer):
     """Statements of the texts with these numbers: ends are names of entities, or numbers of the catalogue."""
 
     source: Name | Number
-    predicate: Name
+    predicate: Word
     target: Name | Annotated[Number | None, NOUGHT_IS_NONE] = None
-    literal: Annotated[str, text_of(500)] | None = None
-    confidence: float
+    literal: Annotated[str, text_of(300)] | None = None
+    confidence: Annotated[float, share()]
     texts: list[Annotated[int, shown("texts")]]
 
 
 class Extraction(Answer):
     """A model's reading."""
 
-    entities: list[ReadEntity] = each("texts", 5)
-    triples: list[ReadTriple] = each("texts", 5)
+    entities: list[ReadEntity] = each("texts", 5, least=EACH)
+    triples: list[ReadTriple] = each("texts", 5, least=EACH)
 
 
 async def look(tx: Transaction, job: Job, room: Room) -> Seen:

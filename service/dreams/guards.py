@@ -11,7 +11,7 @@ from service.text.guards import invented, kept_share, missing
 from service.text.reading import Read
 
 Fault = tuple[str, str]  # the guard, and its reason
-Tags = Annotated[list[Annotated[str, text_of(50)]], at_most(10)]
+Tags = Annotated[list[Annotated[str, text_of(50, least=15)]], at_most(10)]
 Path = Annotated[str, text_of(100)]
 CATEGORY = re.compile(r"[^/\s][^/]*(/[^/\s][^/]*)*")
 MOST_TAGS, LONGEST_TAG, LONGEST_CATEGORY = 100, 255, 255

@@ -38,7 +38,7 @@ GENERIC = frozenset(_GENERIC.split())
 class Preference(Answer):
     """One preference that the model sees."""
 
-    content: str = Field(min_length=1, max_length=1000)
+    content: str = Field(min_length=1, max_length=1000, json_schema_extra={"least": 100})
     strength: Literal["strong", "mild", "minor"]
     turns: list[Annotated[int, shown("turns")]]
     existing: Annotated[Annotated[int, shown("preferences")] | None, NOUGHT_IS_NONE] = None

@@ -12,10 +12,11 @@ import httpx
 
 from service.endpoints import TooMuch, hear
 
-UNMEASURED = 2.0  # bytes of a token before any call was counted: of JSON with ids, rather too few
+UNMEASURED = 2.5  # bytes of a token before any call was counted: of JSON with numbers; what is refused all the same is measured
 KEPT = 20  # calls whose bytes and tokens are kept
 SURE = 3  # calls after which they are believed
 SPARE = 1.05  # by how much a prompt may turn out longer
+BASE, TIMES = 500, 3  # tokens of the longest answer: so many, and so many for each that is shown
 LEAST_WORDS = 1000  # of a prompt of which is asked whether it was cut
 WORD, CUT_WORDS, CUT = re.compile(r"\w+"), 0.8, 0.6  # a word has a token at least; shares of words and of tokens that were sent
 STATED = ("n_ctx", "loaded_context_length", "max_model_len", "context_length", "context_window", "max_context_length")
@@ -46,6 +47,10 @@ class Sizes:
     def answer(self, most: int) -> int:
         """The room that is left for an answer."""
         return most if self.context is None else min(most, max(self.context // 4, 1))
+
+    def longest(self, shown: int, most: int) -> int:
+        """The tokens that limits leave an answer to so many bytes of data; a model that repeats itself uses them all."""
+        return min(most, BASE + TIMES * self.tokens(shown))
 
     def fits(self, size: int, most: int) -> float:
         """Share of a prompt of so many bytes that there is room for, beside an answer; 1 and more: all of it."""

@@ -23,10 +23,11 @@ from service.jobs.job import Postponed
 from service.llm.model import BYTES_OF_TOKEN, ChatModel, Completion, Message, ModelError, TooLong, Usage, tokens_of
 from service.llm.output import Answer, read_answer
 from service.llm.prompts import Prompts
-from service.llm.schemas import Numbers, gist_of, schema_of
-from service.llm.sizes import SPARE
+from service.llm.schemas import Numbers, gist_of, least_tokens, schema_of
+from service.llm.sizes import SPARE, Sizes
 from service.observability.metrics import MODEL_CALLS, MODEL_SECONDS, MODEL_TOKENS
 from service.resources import Resources
+from service.settings import LLMSettings
 from service.text.visible import visible_json
 
 A = TypeVar("A", bound=Answer)
@@ -128,16 +129,19 @@ async def ask(
     if resources.model is None:
         raise NeedsModel
     messages = messages_of(resources.prompts, prompt, data)
-    schema = schema_of(answer, numbers)
     sizes = await resources.model.measure()
-    sent = sizes.tokens(size_of(messages, schema), BYTES_OF_TOKEN)
-    most = resources.settings.llm.max_tokens
+    most, least = resources.settings.llm.max_tokens, least_tokens(answer, numbers)
+    size = size_of(messages, form_of(answer, numbers, messages, sizes, sizes.answer(most)))
+    sent = sizes.tokens(size, BYTES_OF_TOKEN)
     if sizes.context is not None:
-        if sizes.fits(size_of(messages, schema), most) < 1:
+        if sizes.fits(size, most) < 1:
             raise TooLong(
-                f"the prompt has about {sent:,} tokens; with its answer it fits no context of {sizes.context:,} (LOCI_LLM__CONTEXT)"
+                f"the prompt has about {sizes.tokens(size):,} tokens, and its answer needs room for {sizes.answer(most):,}: "
+                f"together more than the context of {sizes.context:,} (LOCI_LLM__CONTEXT)"
             )
         most = min(most, sizes.context - round(sent * SPARE))
+    if most < least:
+        raise TooLong(f"the answer may need {least:,} tokens; there is room for {most:,} (LOCI_LLM__MAX_TOKENS, LOCI_LLM__CONTEXT)")
     async with resources.model.slot(deadline) as left:  # before the call is written down, which has an end
         call = await reserve(
             resources,
@@ -146,11 +150,12 @@ async def ask(
             model=resources.model.name,
             prompt_tokens=sent,
             completion_tokens=most,
-            least=min(most, max(LEAST, sent // 2)),
+            least=min(most, max(LEAST, sent // 2, least)),
             prices=Prices(resources.settings.llm.prompt_price, resources.settings.llm.completion_price),
             seconds=resources.settings.llm.deadline if left is None else left,
             job_id=job_id,
         )
+        schema = form_of(answer, numbers, messages, sizes, call.completion_tokens)
         return await _complete(call, resources.model, messages, answer, schema=schema, deadline=left, failures=failures)
 
 
@@ -162,19 +167,34 @@ def messages_of(prompts: Prompts, prompt: str, data: Any) -> list[Message]:
     ]
 
 
+def form_of(answer: type[Answer], numbers: Numbers | None, messages: list[Message], sizes: Sizes, most: int) -> dict[str, Any]:
+    """The schema of an answer of `most` tokens to what messages show."""
+    return schema_of(answer, numbers, sizes.longest(_bytes(messages[-1:]), most))
+
+
+def _bytes(messages: list[Message]) -> int:
+    return sum(len(message["content"].encode(errors="replace")) for message in messages)
+
+
 def size_of(messages: list[Message], schema: dict[str, Any]) -> int:
     """The bytes of a prompt, with the form of its answer."""
-    return sum(len(message["content"].encode(errors="replace")) for message in messages) + len(gist_of(schema)) + FORM
+    return _bytes(messages) + len(gist_of(schema)) + FORM
 
 
 async def part_that_fits(resources: Resources, answer: type[Answer], *, prompt: str, data: Any, numbers: Numbers) -> float:
-    """Share of a prompt that there is room for; 1 and more: all of it."""
+    """What part of a prompt there is room for, beside its answer; 1 and more: all of it."""
     if resources.model is None:
         return 1.0
-    sizes = await resources.model.measure()
-    return sizes.fits(
-        size_of(messages_of(resources.prompts, prompt, data), schema_of(answer, numbers)), resources.settings.llm.max_tokens
+    return fitting(
+        messages_of(resources.prompts, prompt, data), answer, numbers, await resources.model.measure(), resources.settings.llm
     )
+
+
+def fitting(messages: list[Message], answer: type[Answer], numbers: Numbers, sizes: Sizes, settings: LLMSettings) -> float:
+    """The same of messages: the smaller of what there is room for of the prompt, and of the least that an answer may need."""
+    most = sizes.answer(settings.max_tokens)
+    size = size_of(messages, form_of(answer, numbers, messages, sizes, most))
+    return min(sizes.fits(size, settings.max_tokens), most / least_tokens(answer, numbers))
 
 
 async def _complete(call: Call, model: ChatModel, messages: list[Message], answer: type[A], **how: Any) -> A:

@@ -17,7 +17,7 @@ from service.jobs.job import Postponed
 from service.llm.model import ModelError
 from service.models.calls import part_that_fits
 from service.resources import Resources
-from service.retain.judgements import Judgements, ended_by_model, facts_shown, numbers_shown, weigh_judgements
+from service.retain.judgements import Judgements, closest, ended_by_model, facts_shown, numbers_shown, weigh_judgements
 from service.retain.rules_or_model import (
     Choice,
     Read,
@@ -116,13 +116,17 @@ async def decide_facts(resources: Resources, read: Read, prepared: Prepared, cho
 
 
 async def _page(resources: Resources, basis: list[JsonObject], items: list[JsonObject]) -> tuple[list[JsonObject], dict[str, Any]]:
-    """As many facts as fit one call, and how it is made."""
+    """As many facts as fit one call, and how it is made; one that alone does not fit is shown less of what is known beside it."""
     page = basis[:AT_ONCE]
     while True:
         asked: dict[str, Any] = {"prompt": "retain.md", "data": facts_shown(page, items), "numbers": numbers_shown(page)}
-        if len(page) == 1 or await part_that_fits(resources, Judgements, **asked) >= 1:
+        beside = max(len(row["known"]) for row in page)
+        if (len(page) == 1 and not beside) or (part := await part_that_fits(resources, Judgements, **asked)) >= 1:
             return page, asked
-        page = page[: len(page) // 2]
+        if len(page) > 1:
+            page = page[: len(page) // 2]
+        else:
+            page = [{**page[0], "known": closest(page[0]["known"], int(beside * min(part, 0.9)))}]
 
 
 async def _breaker(read: Read, ended: int, settings: JsonObject) -> str | None:

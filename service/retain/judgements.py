@@ -12,7 +12,7 @@ from pydantic import Field
 
 from db.pool import JsonObject
 from service.llm.output import Answer
-from service.llm.schemas import NOUGHT_IS_NONE, Numbers, at_most, each, shown, text_of
+from service.llm.schemas import NOUGHT_IS_NONE, Numbers, at_most, each, share, shown, text_of
 from service.text.guards import kept_share, missing, same_subject
 from service.text.reading import Read
 from service.text.subject import statement
@@ -28,8 +28,8 @@ class FactLink(Answer):
     """A link of a fact to something known beside it."""
 
     target: Known = Field(description="Number of the known one")
-    type: str = text_of(64, default="related_to", description="Relation in snake_case")
-    strength: float = Field(0.5, description="0 to 1")
+    type: str = text_of(64, least=20, default="related_to", description="Relation in snake_case")
+    strength: float = share(0.5, description="0 to 1")
 
 
 class Judgement(Answer):
@@ -40,15 +40,15 @@ class Judgement(Answer):
     target: Annotated[Known | None, NOUGHT_IS_NONE] = Field(
         None, description="Number of the known one that it is about; null for create"
     )
-    confidence: float = Field(0.5, description="0 to 1")
-    reason: str = text_of(300, default="")
+    confidence: float = share(0.5, description="0 to 1")
+    reason: str = text_of(300, least=20, default="")
     links: list[FactLink] = at_most(5, default_factory=list)
 
 
 class Judgements(Answer):
     """One decision for each fact."""
 
-    decisions: list[Judgement] = each("facts")
+    decisions: list[Judgement] = each("facts", least=1)
 
 
 Fault = tuple[str, str]  # the name of a guard, and why it stands against a decision
@@ -88,6 +88,12 @@ def facts_shown(basis: list[JsonObject], items: list[JsonObject]) -> JsonObject:
 def numbers_shown(basis: list[JsonObject]) -> Numbers:
     """The numbers that a judgement may name."""
     return {"facts": [row["ordinal"] + 1 for row in basis], "known": {one["number"] for row in basis for one in row["known"]}}
+
+
+def closest(known: list[JsonObject], count: int) -> list[JsonObject]:
+    """So many of what is known beside a fact: what contradicts it, then what is most like it."""
+    ranked = sorted(known, key=lambda one: (one["signal"] is None, -(one["similarity"] or 0), one["number"]))
+    return sorted(ranked[:count], key=lambda one: int(one["number"]))
 
 
 def _shown(one: JsonObject) -> JsonObject:

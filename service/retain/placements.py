@@ -13,7 +13,7 @@ from pydantic import Field
 from db.pool import JsonObject
 from service.dreams.passes import Refusal
 from service.llm.output import Answer
-from service.llm.schemas import each, shown, text_of
+from service.llm.schemas import each, share, shown, text_of
 from service.text.guards import invented, kept_share
 from service.text.reading import Read
 
@@ -22,22 +22,23 @@ SAID = 0.5  # share of a summary's words that the memories under the concept mus
 LINKS = 3  # a memory of the page
 _TYPE = re.compile(r"[^\w]+")
 Memory = Annotated[int, shown("memories")]
+Concept = Annotated[int, Field(json_schema_extra={"minimum": 1, "maximum": 999})]
 
 
 class NewConcept(Answer):
     """A domain or concept that is to be made."""
 
-    number: int = Field(description="One that is not in use")
-    title: str = text_of(TITLE)
+    number: Concept = Field(description="One that is not in use")
+    title: str = text_of(TITLE, least=30)
     layer: int = Field(description="0 domain, 1 concept", json_schema_extra={"enum": [0, 1]})
-    under: int | None = Field(None, description="Number of a domain")
+    under: Concept | None = Field(None, description="Number of a domain")
 
 
 class Place(Answer):
     """Where a memory belongs."""
 
     memory: Memory
-    concept: int
+    concept: Concept
 
 
 class Link(Answer):
@@ -45,22 +46,22 @@ class Link(Answer):
 
     source: Memory
     target: Memory
-    type: str = text_of(64, default="related_to")
-    strength: float = Field(0.5, description="0 to 1")
+    type: str = text_of(64, least=20, default="related_to")
+    strength: float = share(0.5, description="0 to 1")
 
 
 class Summary(Answer):
     """Names and numbers of the memories under a concept."""
 
-    concept: int
-    summary: str = text_of(SUMMARY)
+    concept: Concept
+    summary: str = text_of(SUMMARY, least=100)
 
 
 class Reflection(Answer):
     """The plan."""
 
     concepts: list[NewConcept] = each("memories", default_factory=list)
-    places: list[Place] = each("memories", default_factory=list)
+    places: list[Place] = each("memories", least=1, default_factory=list)
     links: list[Link] = each("memories", LINKS, default_factory=list)
     summaries: list[Summary] = each("memories", default_factory=list)
 
@@ -73,7 +74,7 @@ class _Concept:
     layer: int
     id: str | None = None
     key: str | None = None
-    under: int | None = None
+    under: Concept | None = None
     may_summarise: bool = True
     texts: list[str] = field(default_factory=list)
     new: int = 0  # how many orphans come under it

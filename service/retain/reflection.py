@@ -2,12 +2,14 @@
 
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
+from typing import Any
 
 from db import retain as facts
 from db.pool import JsonObject, Transaction
 from db.retain import OrphansToPlace
 from service.jobs.job import Postponed
 from service.llm.model import ModelError
+from service.models.calls import part_that_fits
 from service.resources import Resources
 from service.retain.placements import Plan, Reflection, orphans_shown
 from service.retain.rules_or_model import (
@@ -23,7 +25,7 @@ from service.retain.rules_or_model import (
 )
 from service.text.reading import with_readings
 
-PAGE = 100  # orphans that a model is shown in one call
+PAGE, CONCEPTS = 100, 200  # orphans that a model is shown in one call, and concepts beside them
 
 
 @dataclass(frozen=True)
@@ -49,29 +51,39 @@ async def plan_reflection(resources: Resources, read: Read, choice: Choice, page
     """Have a model propose how to put orphans in order, where one is to be asked. No transaction is open while it thinks."""
     if choice == "rules" or (resources.model is None and choice == "auto"):
         return Planned(page)
-    page = replace(page, limit=min(page.limit, PAGE))
-    seen, namespace, settings = await read(lambda tx: _orphans(tx, page))
+    page, (seen, namespace, settings) = await _page(resources, read, page)
     if (reason := reason_not_to_ask(resources, settings, choice)) is not None:
         return Planned(page, skipped={"model": reason})
     if not seen["orphans"]:
         return Planned(page)
     until = patience_for_models(resources)
-    asked = {
-        "data": orphans_shown(seen["orphans"], seen["concepts"]),
-        "numbers": {"memories": range(1, len(seen["orphans"]) + 1)},
-    }
     try:
-        answer = await ask_within(
-            resources, until, Reflection, namespace=namespace, purpose="reflect", prompt="reflect.md", **asked
-        )
+        answer = await ask_within(resources, until, Reflection, namespace=namespace, purpose="reflect", **_asked(seen))
     except (ModelError, Postponed) as error:
         return Planned(page, skipped={"model": refusal_of(error, choice)})
     made = await with_readings(texts_read_by(read), lambda known: Plan(seen["orphans"], seen["concepts"], answer, settings, known))
     return Planned(page, made.given, made.reasons())
 
 
-async def _orphans(tx: Transaction, page: Page) -> tuple[OrphansToPlace, str, JsonObject]:
-    row = await facts.orphans_to_place(tx, limit=page.limit, category=page.category, cursor=page.cursor)
+async def _page(resources: Resources, read: Read, page: Page) -> tuple[Page, tuple[OrphansToPlace, str, JsonObject]]:
+    """As many orphans, and as many concepts beside them, as a model can be shown in one call."""
+    page, concepts = replace(page, limit=min(page.limit, PAGE)), CONCEPTS
+    while True:
+        found = await read(partial(_orphans, page=page, concepts=concepts))
+        orphans, beside = len(found[0]["orphans"]), len(found[0]["concepts"])
+        if max(orphans, beside) <= 1 or (part := await part_that_fits(resources, Reflection, **_asked(found[0]))) >= 1:
+            return page, found
+        page = replace(page, limit=max(1, int(orphans * part * 0.9)))
+        concepts = int(beside * part * 0.9)
+
+
+def _asked(seen: OrphansToPlace) -> dict[str, Any]:
+    numbers = {"memories": range(1, len(seen["orphans"]) + 1)}
+    return {"prompt": "reflect.md", "data": orphans_shown(seen["orphans"], seen["concepts"]), "numbers": numbers}
+
+
+async def _orphans(tx: Transaction, page: Page, concepts: int) -> tuple[OrphansToPlace, str, JsonObject]:
+    row = await facts.orphans_to_place(tx, limit=page.limit, category=page.category, cursor=page.cursor, concepts=concepts)
     entered = await tx.entered()
     return row, str(entered.namespace), entered.settings
 

@@ -7,8 +7,6 @@ was asked about: nothing of that is asked again, whatever it said, until one of 
 from functools import partial
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
-
 from db import retain, text
 from db.errors import NeedsModel
 from db.jobs import jobs
@@ -17,7 +15,7 @@ from db.retain import PairToSettle
 from service.dreams.days import day_of
 from service.jobs.job import Job
 from service.llm.output import Answer
-from service.llm.schemas import each, shown, text_of
+from service.llm.schemas import each, share, shown, text_of
 from service.models.calls import ask, part_that_fits
 from service.resources import Resources
 from service.text.guards import same_subject
@@ -34,15 +32,15 @@ class Verdict(Answer):
     """Which of the two memories of a pair holds."""
 
     pair: Annotated[int, shown("pairs")]
-    reason: str = text_of(200)
+    reason: str = text_of(200, least=20)
     verdict: Literal["replaces", "corrects", "both_true", "unsure"]
-    confidence: float = Field(ge=0, le=1)
+    confidence: float = share(ge=0, le=1)
 
 
 class Verdicts(Answer):
     """The model's verdicts on all pairs."""
 
-    verdicts: list[Verdict] = each("pairs", max_length=1000)
+    verdicts: list[Verdict] = each("pairs", least=1, max_length=1000)
 
 
 def is_wanted(settings: JsonObject) -> bool:

@@ -10,6 +10,7 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from service.llm.model import InvalidAnswer, ModelError
+from service.llm.sizes import Sizes
 from tests.scripted import ScriptedModel
 from tests.services import Api, ok, problem
 
@@ -17,10 +18,10 @@ Row = dict[str, Any]
 
 
 @contextmanager
-def model(api: Api, script: Any) -> Iterator[ScriptedModel]:
+def model(api: Api, script: Any, context: int | None = None) -> Iterator[ScriptedModel]:
     """A service that asks a model, until the block ends."""
     state = api.service.app.state.loci
-    before, scripted = state.resources, ScriptedModel(script)
+    before, scripted = state.resources, ScriptedModel(script, sizes=Sizes(context))
     state.resources = replace(before, model=scripted)
     try:
         yield scripted
@@ -292,3 +293,28 @@ def test_a_repeated_request_asks_no_model_again(api: Api) -> None:
             api.post("/retain", {"content": "Alice lives in Munich"}, headers={"Idempotency-Key": "k"}) for _ in range(2)
         )
     assert (asked.calls, ok(first)) == (1, ok(again))
+
+
+# What fits a model
+
+
+def known_beside(scripted: ScriptedModel) -> list[list[Row]]:
+    """What was shown beside each fact, call by call."""
+    return [fact["known"] for heard in scripted.heard for fact in json.loads(heard[-1]["content"])["facts"]]
+
+
+def test_a_fact_with_more_known_beside_it_than_fits_is_decided_by_the_model_with_what_is_most_like_it(api: Api) -> None:
+    for street in range(12):
+        api.write(
+            f"The bakery in street {street} sells bread, rolls, pretzels and cakes from six in the morning" + " every day" * 12
+        )
+    told = "The bakery in street 7 sells bread, rolls, pretzels and cakes from noon"
+    with model(api, about("create")) as roomy:
+        retain(api, told, dry_run=True)
+    with model(api, about("create"), context=2048) as scripted:
+        answer = retain(api, told, dry_run=True)
+    (all_known,), (shown,) = known_beside(roomy), known_beside(scripted)
+    assert (actions(answer), answer["skipped"]) == ([("create", "model")], {})
+    assert 0 < len(shown) < len(all_known)
+    left = [one for one in all_known if one not in shown]
+    assert min(one.get("similarity", 0) for one in shown) >= max(one.get("similarity", 0) for one in left)

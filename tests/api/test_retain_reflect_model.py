@@ -222,3 +222,23 @@ def test_where_nothing_is_left_to_place_no_model_is_asked(api: Api) -> None:
     with model(api, {}) as asked:
         reflect(api)
     assert asked.calls == 0
+
+
+def test_a_page_is_as_large_as_the_model_can_be_shown_and_the_next_one_follows(api: Api) -> None:
+    for row in range(15):
+        api.write(f"Erik sits by window number {row}, where he keeps plants, papers and a lamp" + " of his own" * 5)
+    with model(api, {}, context=2048) as scripted:
+        pages = [reflect(api)]
+        while (cursor := pages[-1]["next_cursor"]) is not None:
+            pages.append(reflect(api, cursor=cursor))
+    assert all(page["skipped"] == {} for page in pages)
+    assert 1 < scripted.calls < 15
+
+
+def test_concepts_that_do_not_fit_are_left_out_before_the_model_is(api: Api) -> None:
+    for row in range(60):
+        api.write(f"Colleagues of department number {row}", layer=1)
+    api.write("Erik sits by the window")
+    with model(api, {}, context=2048) as scripted:
+        answer = reflect(api)
+    assert (answer["skipped"], scripted.calls) == ({}, 1)

@@ -29,7 +29,10 @@ async def ask(settings: LLMSettings, trial: Trial) -> Completion:
     model = EndpointModel(settings)
     try:
         return await model.complete(
-            trial.messages(Prompts(), 1), schema=trial.schema(1), title=trial.purpose, deadline=settings.deadline
+            trial.messages(Prompts(), 1),
+            schema=trial.schema(Prompts(), 1, await model.measure(), settings.max_tokens),
+            title=trial.purpose,
+            deadline=settings.deadline,
         )
     finally:
         await model.close()

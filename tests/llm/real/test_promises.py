@@ -17,6 +17,7 @@ from service.llm.model import Completion, InvalidAnswer, ModelError
 from service.llm.output import Answer, read_answer
 from service.llm.prompts import Prompts
 from service.llm.schemas import schema_of
+from service.llm.sizes import Sizes
 from service.settings import LLMSettings
 from tests.llm.real.recorder import Recorder
 from tests.llm.real.server import RealModel
@@ -27,7 +28,7 @@ from tests.services import Api, Row, Service, new_api, ok, serve
 pytestmark = pytest.mark.anyio
 PATIENCE = 600.0  # seconds: the machine may be slow, and busy
 SLOW = {"model": "smollm2", "attempts": 1, "timeout": PATIENCE, "deadline": PATIENCE, "max_tokens": 400}
-LONG = {"enrichment", "reflect"}  # their limits allow more than these tokens, and a model that repeats itself takes what it may
+SHOWN = 3  # things that a call shows
 TURNS = ["I would rather have my mail in the morning.", "Bo looks after the press release.", "Send it by Friday, please."]
 
 
@@ -40,14 +41,16 @@ class Story(Answer):
 async def asked(settings: LLMSettings, trial: Trial, things: int) -> Completion:
     model = EndpointModel(settings)
     try:
-        return await model.complete(trial.messages(Prompts(), things), schema=trial.schema(things), title=trial.purpose)
+        sizes = await model.measure()
+        schema = trial.schema(Prompts(), things, sizes, settings.max_tokens)
+        return await model.complete(trial.messages(Prompts(), things), schema=schema, title=trial.purpose)
     finally:
         await model.close()
 
 
 @pytest.mark.parametrize("trial", TRIALS, ids=lambda trial: trial.name)
 def test_the_server_takes_the_schema_of_each_purpose_as_a_grammar(wide: RealModel, trial: Trial) -> None:
-    stated = {"name": trial.purpose, "schema": trial.schema(trial.most), "strict": True}
+    stated = {"name": trial.purpose, "schema": trial.schema(Prompts(), trial.most, Sizes(), 16_000), "strict": True}
     body = {"messages": [{"role": "user", "content": "JSON."}], "max_tokens": 1}
     body["response_format"] = {"type": "json_schema", "json_schema": stated}
     reply = httpx.post(f"{wide.url}/chat/completions", json=body, timeout=PATIENCE)
@@ -133,13 +136,8 @@ def test_two_jobs_at_one_slot_both_succeed_and_what_they_cost_and_changed_is_on_
 
 
 @pytest.mark.parametrize("trial", TRIALS, ids=lambda trial: trial.name)
-async def test_an_answer_of_each_purpose_ends_and_can_be_read(wide: RealModel, trial: Trial) -> None:
-    try:
-        completion = await asked(LLMSettings(endpoint=wide.url, **SLOW), trial, 1)
-        read_answer(completion, trial.answer)
-    except InvalidAnswer as error:
-        if trial.name not in LONG or "cut off" not in str(error):
-            raise
-        completion = error.completion or pytest.fail("it does not say what it cost")
+async def test_an_answer_of_each_purpose_ends_within_its_limits_and_can_be_read(wide: RealModel, trial: Trial) -> None:
+    completion = await asked(LLMSettings(endpoint=wide.url, **SLOW), trial, min(SHOWN, trial.most))
     assert completion.completion_tokens is not None
     assert completion.completion_tokens <= SLOW["max_tokens"]
+    read_answer(completion, trial.answer)
