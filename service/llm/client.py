@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 
 from service.endpoints import RetryPolicy, TemporaryFailure, client_for
-from service.llm.model import BYTES_OF_TOKEN, Completion, InvalidAnswer, Message, ModelError, TooLong, Usage
+from service.llm.model import Completion, InvalidAnswer, Message, ModelError, TooLong, Usage
 from service.llm.replies import ContextExceeded, FormatRefused, Heard, NewerName, listen, refusal
 from service.llm.schemas import gist_of, without_limits
 from service.llm.sizes import Sizes, find_context
@@ -118,7 +118,7 @@ class EndpointModel:
         limit = min(max_tokens or self._settings.max_tokens, self._settings.max_tokens)
         body = self._body(messages, schema, title, failures)
         sent = "\n".join(message["content"] for message in body["messages"])
-        reckoned = self._sizes.tokens(len(sent.encode(errors="replace")), BYTES_OF_TOKEN)
+        reckoned = self._sizes.tokens(len(sent.encode(errors="replace")))
         call = _Call(body, schema, limit, reckoned, time.monotonic(), Heard(limit))
         try:
             async with asyncio.timeout(seconds):
@@ -139,7 +139,7 @@ class EndpointModel:
             spent = call.completion() if any(call.lost) else None
             raise ModelError(f"{self._host} {failure}", retry_after=failure.wait, completion=spent) from None
         except ContextExceeded as refused:
-            self._sizes.learn(refused.context or round(0.7 * reckoned))
+            self._sizes.learn_refusal(len(sent.encode(errors="replace")), refused.context, refused.tokens)
             raise
         except InvalidAnswer as error:
             raise type(error)(str(error), call.completion()) from None
@@ -154,7 +154,7 @@ class EndpointModel:
             return completion
         tokens = call.heard.counted[0]
         if self._sizes.is_cut(sent, tokens):
-            self._sizes.learn(tokens)
+            self._sizes.learn_refusal(len(sent.encode(errors="replace")), tokens, None)
             counted = f"{self._host} counted {tokens:,} tokens of about {call.prompt_tokens:,}"
             raise TooLong(f"the endpoint cuts prompts: {counted} (LOCI_LLM__CONTEXT)", completion)
         self._sizes.note(len(sent.encode(errors="replace")), tokens)
@@ -238,7 +238,7 @@ class EndpointModel:
         if isinstance(error, NewerName):
             self._limit_name = "max_completion_tokens"
         if isinstance(error, ContextExceeded):
-            return ContextExceeded(f"{self._host} {error}", error.context)
+            return ContextExceeded(f"{self._host} {error}", error.context, error.tokens)
         return error if isinstance(error, TemporaryFailure) else type(error)(f"{self._host} {error}", final=error.final)
 
     async def close(self) -> None:

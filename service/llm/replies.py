@@ -11,7 +11,7 @@ import httpx
 from service.endpoints import TemporaryFailure, TooMuch, hear, retry_after
 from service.json_parts import read_json
 from service.llm.model import Completion, CutOff, InvalidAnswer, ModelError, TooLong, tokens_of
-from service.llm.sizes import told_context
+from service.llm.sizes import told_context, told_tokens
 
 LARGEST_COUNT = 10**9
 FULL = 0.9  # share of its limit below which an answer was not cut off by it
@@ -205,7 +205,7 @@ async def refusal(reply: httpx.Response) -> TemporaryFailure | ModelError:
     elif status in {400, 422}:
         look = "LOCI_LLM__" + next((setting for word, setting in SETTINGS.items() if word in text), "MODEL")
         if look == "LOCI_LLM__CONTEXT":
-            return ContextExceeded(f"{message}; look at {look}", told_context(text))
+            return ContextExceeded(f"{message}; look at {look}", told_context(text), told_tokens(text))
         if look == "LOCI_LLM__FORMAT":
             return FormatRefused(f"{message}; look at {look}", final=True)
     else:
@@ -214,11 +214,12 @@ async def refusal(reply: httpx.Response) -> TemporaryFailure | ModelError:
 
 
 class ContextExceeded(TooLong):
-    """The prompt does not fit. `context`: what the endpoint says that it takes."""
+    """The prompt does not fit. `context`: what the endpoint says that it takes; `tokens`: what it says that the prompt has."""
 
-    def __init__(self, message: str, context: int | None = None) -> None:
+    def __init__(self, message: str, context: int | None = None, tokens: int | None = None) -> None:
         super().__init__(message)
         self.context = context
+        self.tokens = tokens
 
 
 class FormatRefused(ModelError):

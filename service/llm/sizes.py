@@ -12,7 +12,9 @@ import httpx
 
 from service.endpoints import TooMuch, hear
 
-UNMEASURED = 2.5  # bytes of a token before any call was counted: of JSON with numbers; what is refused all the same is measured
+UNMEASURED = 3.0  # bytes of a token before any call was counted; a refusal tells of texts that have fewer
+LESS = 0.7  # of a prompt that was refused, which may fit
+FILLED = 0.95  # of a context: a prompt is sent with room for its answer
 KEPT = 20  # calls whose bytes and tokens are kept
 SURE = 3  # calls after which they are believed
 SPARE = 1.05  # by how much a prompt may turn out longer
@@ -23,6 +25,7 @@ STATED = ("n_ctx", "loaded_context_length", "max_model_len", "context_length", "
 OLLAMA = 4096  # its context where neither a setting nor a loaded model says another
 PATIENCE = 3.0  # seconds for each question about the context
 MOST_BYTES = 1 << 20  # of what an endpoint says of its models: Ollama shows a template and a licence
+PROMPT_TOLD = re.compile(r"(?:request \(|n_prompt_tokens\W{1,4})(\d{1,8})")
 TOLD = re.compile(r"(?:context (?:length|size|window)|n_ctx)\D{0,40}?(\d{3,8})|(\d{3,8}) tokens?\)?.{0,20}context", re.IGNORECASE)
 
 
@@ -38,10 +41,10 @@ class Sizes:
         if size and tokens:
             self.counted.append((size, tokens))
 
-    def tokens(self, size: int, unmeasured: float = UNMEASURED) -> int:
+    def tokens(self, size: int) -> int:
         """About how many tokens so many bytes are."""
         if not self.counted:
-            return round(size / unmeasured)
+            return round(size / UNMEASURED)
         return -(-size * sum(tokens for _, tokens in self.counted) // sum(size for size, _ in self.counted))
 
     def answer(self, most: int) -> int:
@@ -62,13 +65,33 @@ class Sizes:
         """An endpoint has shown that it takes no more."""
         self.context = max(min(context, self.context or context), 1)
 
+    def learn_refusal(self, size: int, context: int | None, tokens: int | None) -> None:
+        """A prompt of so many bytes was refused for its size; of what the endpoint told of the context and of it, None is unknown.
+
+        Where it is no news how much fits, the prompt has more tokens than was believed, whatever earlier ones had.
+        """
+        if self.context is None or (context is not None and context < self.context):
+            self.learn(context or round(LESS * self.tokens(size)))
+        most = self.context or 1
+        if tokens is not None or self.tokens(size) < most:
+            self.counted.clear()
+            self.note(size, tokens or round(most / LESS))
+
     def is_cut(self, text: str, tokens: int) -> bool:
-        """Whether fewer tokens were counted than a text has: the endpoint has cut it."""
+        """Whether fewer tokens were counted than a text has, or no room was left for an answer: the endpoint has cut it."""
+        if self.context is not None and tokens >= FILLED * self.context:
+            return True
         words = len(WORD.findall(text))
         if words < LEAST_WORDS:
             return False
         usual = self.tokens(len(text.encode(errors="replace"))) if len(self.counted) >= SURE else 0
         return tokens < max(CUT_WORDS * words, CUT * usual)
+
+
+def told_tokens(text: str) -> int | None:
+    """The tokens of a prompt that a refusal names."""
+    found = PROMPT_TOLD.search(text)
+    return int(found.group(1)) if found else None
 
 
 def told_context(text: str) -> int | None:

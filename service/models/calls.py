@@ -20,7 +20,7 @@ from db.errors import NeedsModel
 from db.models import calls
 from db.models.calls import BudgetExceeded, Prices
 from service.jobs.job import Postponed
-from service.llm.model import BYTES_OF_TOKEN, ChatModel, Completion, Message, ModelError, TooLong, Usage, tokens_of
+from service.llm.model import ChatModel, Completion, Message, ModelError, TooLong, Usage, tokens_of
 from service.llm.output import Answer, read_answer
 from service.llm.prompts import Prompts
 from service.llm.schemas import Numbers, gist_of, least_tokens, schema_of
@@ -132,11 +132,11 @@ async def ask(
     sizes = await resources.model.measure()
     most, least = resources.settings.llm.max_tokens, least_tokens(answer, numbers)
     size = size_of(messages, form_of(answer, numbers, messages, sizes, sizes.answer(most)))
-    sent = sizes.tokens(size, BYTES_OF_TOKEN)
+    sent = sizes.tokens(size)
     if sizes.context is not None:
         if sizes.fits(size, most) < 1:
             raise TooLong(
-                f"the prompt has about {sizes.tokens(size):,} tokens, and its answer needs room for {sizes.answer(most):,}: "
+                f"the prompt has about {sent:,} tokens, and its answer needs room for {sizes.answer(most):,}: "
                 f"together more than the context of {sizes.context:,} (LOCI_LLM__CONTEXT)"
             )
         most = min(most, sizes.context - round(sent * SPARE))

@@ -278,7 +278,7 @@ def test_however_a_pass_fails_the_log_keeps_what_it_has_not_read(one_reader: Sle
     assert ([row["content"] for row in one_reader.preferences()], one_reader.logged()) == (["User wants tabs"], [])
 
 
-@pytest.mark.parametrize("context", [2400, 4000])
+@pytest.mark.parametrize("context", [2000, 3000])
 def test_a_log_that_does_not_fit_the_context_is_read_in_pages(one_reader: Sleeper, context: int) -> None:
     one_reader.say(*(f"For report number {n}, use tabs and never spaces, please!" for n in range(60)))
     pages = []
@@ -321,7 +321,7 @@ def test_a_page_that_the_endpoint_refuses_is_asked_again_smaller(one_reader: Sle
     def script(data: Row) -> Any:
         asked.append(sum(len(conversation["turns"]) for conversation in data["conversations"]))
         if asked[-1] > 5:
-            sizes.learn(round(0.9 * (sizes.context or 4000)))
+            sizes.learn(round(0.8 * (sizes.context or 3000)))
             return TooLong("the endpoint cuts prompts")
         return preferences()
 

@@ -15,6 +15,7 @@ from service.llm.client import EndpointModel
 from service.llm.model import Completion, CutOff, InvalidAnswer, Message, ModelError, TooLong
 from service.llm.output import Answer
 from service.llm.schemas import at_most, schema_of, without_limits
+from service.llm.sizes import Sizes
 from service.settings import LLMSettings, Settings
 from tests.clocks import instead
 from tests.model_server import (
@@ -422,6 +423,36 @@ async def test_a_refusal_for_size_says_how_much_fits(endpoint: ModelServer, mode
     assert learned == context if context else 0 < (learned or 0) < 100
 
 
+async def test_a_prompt_that_is_refused_although_it_was_believed_to_fit_is_known_to_have_more_tokens(
+    endpoint: ModelServer, models: list[EndpointModel]
+) -> None:
+    said = "request (1900 tokens) exceeds the available context size (2048 tokens), try increasing it"
+    endpoint.script = [status(400, {"error": {"message": said, "type": "exceed_context_size_error"}})]
+    model = model_of(endpoint.url, models, context=2048)
+    sizes = await model.measure()
+    sizes.note(4000, 1000)
+    with pytest.raises(TooLong):
+        await ask(model)
+    sent = "\n".join(message["content"] for message in endpoint.chats[0].body["messages"])
+    assert (sizes.context, sizes.tokens(len(sent.encode()))) == (2048, 1900)
+
+
+@pytest.mark.parametrize("told", [2048, None])
+def test_refusals_that_say_nothing_new_still_make_the_next_prompt_smaller(told: int | None) -> None:
+    sizes, size, parts = Sizes(2048), 5000, []
+    for _ in range(5):
+        sizes.learn_refusal(size, told, None)
+        parts.append(sizes.fits(size, 512))
+        size = round(size * min(parts[-1], 1))
+    assert all(part < 0.8 for part in parts)
+
+
+async def test_a_prompt_that_fills_the_whole_context_was_cut(endpoint: ModelServer, models: list[EndpointModel]) -> None:
+    endpoint.script = [say(SAID, usage=(2047, 50))]
+    with pytest.raises(TooLong, match="the endpoint cuts prompts"):
+        await ask(model_of(endpoint.url, models, context=2048))
+
+
 STATED = {
     "a setting": ({}, {"context": 512}, 512),
     "vLLM": ({"/v1/models": {"data": [{"id": "scripted", "max_model_len": 8192}, {"id": "other", "max_model_len": 1}]}}, {}, 8192),
@@ -457,7 +488,7 @@ async def test_an_answer_to_a_prompt_that_was_cut_is_not_used(endpoint: ModelSer
 async def test_the_bytes_of_a_token_are_measured(endpoint: ModelServer, models: list[EndpointModel]) -> None:
     endpoint.script = [say(SAID, usage=(25, 50))]
     model = model_of(endpoint.url, models)
-    assert (await model.measure()).tokens(1000) == 500
+    assert (await model.measure()).tokens(3000) == 1000
     await ask(model)
     sent = "\n".join(message["content"] for message in endpoint.chats[0].body["messages"])
     assert (await model.measure()).tokens(len(sent.encode())) == 25
