@@ -3,7 +3,8 @@
 -- own (the party that asks says it in the first person, and asks of itself), foreign (another party says so), role (it
 -- begins with a name that the question has as the object of its verb: Bob manages Ann, where who manages Bob is asked),
 -- namesake (it begins with another name of the same stem, and does not have the one that is asked for). A look-up by
--- document number each. p_names, p_entities: what question_names finds in the question.
+-- document number each; its opening is folded only where it may begin as a name does. p_names, p_entities: what
+-- question_names finds in the question.
 create or replace function loci_internal.hit_standings(p_namespace_id integer, p_query text, p_user text,
                                                        p_documents bigint[], p_names text[], p_entities uuid[])
 returns table (doc_id bigint, standing text)
@@ -31,11 +32,13 @@ begin
     select d.doc_id, s.standing
     from (select distinct u.doc_id from unnest(p_documents) u(doc_id)) d
     cross join lateral (
-        select o.content, o.about, o.source, o.created_by, f.opening,
-               substring(f.opening, '^[[:alnum:]]+') as first_word
+        select o.content, o.about, o.source, o.created_by, case
+                   when v_asked.object or octet_length(o.content) <> length(o.content)
+                        or lower(substring(o.content, '[^\u0001-\u0020"([*#>\u007F-]')) = any (v_first)
+                   then ltrim(loci.fold_characters(left(o.content, 500)), ' "([*#>-') end as opening
         from loci_data.memories o
-        cross join lateral (select ltrim(loci.fold_characters(left(o.content, 500)), ' "([*#>-') as opening) f
         where o.namespace_id = p_namespace_id and o.doc_id = d.doc_id limit 1) m
+    cross join lateral (select substring(m.opening, '^[[:alnum:]]+') as first_word offset 0) f
     cross join lateral (select case
         -- it begins with a name that the question has as the object of its verb, and then with that verb
         when v_asked.object and m.about is null and exists (
@@ -45,7 +48,7 @@ begin
               and length(v.verb) > 3 and loci_internal.word_stem(v.verb) = any (v_words)) then 'role'
         when v_named and case
             when m.about is not null then loci.canonical_name(m.about) = any (v_asked.names)
-            else exists (
+            else m.opening is not null and exists (
                 select from unnest(v_asked.names) n(name)
                 where case when starts_with(m.opening, n.name)
                            then substr(m.opening, length(n.name) + 1, 1) !~ '[[:alnum:],]'
@@ -61,11 +64,11 @@ begin
         when substring(lower(m.source), '[[:alnum:]]+') = any (v_speakers) then
             case when loci.is_first_person(m.content) then 'told' else 'said' end
         -- names are equal or not: Andreas is not Andrea, whatever the stems say
-        when v_named and m.about is null and left(m.first_word, 1) = any (v_first) and exists (
+        when v_named and m.about is null and left(f.first_word, 1) = any (v_first) and exists (
             select from unnest(v_asked.names, v_stems) n(name, stem)
-            where m.first_word <> n.name and loci_internal.word_stem(m.first_word) = n.stem
+            where f.first_word <> n.name and loci_internal.word_stem(f.first_word) = n.stem
               and strpos(regexp_replace(' ' || m.opening || ' ', '[^[:alnum:]]+', ' ', 'g'), ' ' || n.name || ' ') = 0)
-            then 'namesake' end as standing) s
+            then 'namesake' end as standing offset 0) s  -- judged once
     where s.standing is not null;
 end $$;
 comment on function loci_internal.hit_standings(integer, text, text, bigint[], text[], uuid[]) is
