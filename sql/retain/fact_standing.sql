@@ -9,7 +9,7 @@ as $$
         'subject', coalesce(loci_internal.find_entity_id(p_namespace_id, s.name)::text, loci.canonical_name(s.name)),
         'name', s.name, 'party', loci_internal.memory_party(p_source, p_agent),
         'first', loci.is_first_person(p_content), 'category', nullif(p_category, 'general'))
-    from (select coalesce(p_about, loci_internal.leading_entity_of(p_namespace_id, p_content)) as name) s
+    from (select coalesce(p_about, loci.leading_entity_of(p_namespace_id, p_content)) as name) s
 $$;
 comment on function loci_internal.fact_standing(integer, text, text, text, text, uuid) is
     'Subject, party and category of a statement, for comparison with others.';
@@ -53,7 +53,7 @@ begin
     if loci_internal.text_with_subject(p_content, p_about) <> p_content then
         return p_about || ' ' || lower(left(p_content, 1)) || substr(p_content, 2);
     end if;
-    v_name := loci_internal.leading_entity_of(p_namespace_id, p_content);
+    v_name := loci.leading_entity_of(p_namespace_id, p_content);
     if v_name is not null and not starts_with(loci.fold_characters(p_content), loci.canonical_name(v_name)) then
         select o.phrase into v_phrase from loci.opening_phrases(p_content) o(phrase)
         where o.phrase = any (loci_internal.names_of(p_namespace_id, v_name))
@@ -65,13 +65,3 @@ begin
 end $$;
 comment on function loci_internal.text_to_compare(integer, text, text) is
     'A statement with its subject in front, by the entity''s own name.';
-
--- With the name of which entity does a text begin that is no memory yet? See loci.leading_entity.
-create or replace function loci_internal.leading_entity_of(p_namespace_id integer, p_content text) returns text
-language sql stable
-as $$
-    select loci.leading_entity(jsonb_populate_record(null::loci_data.memories, jsonb_build_object(
-        'namespace_id', p_namespace_id, 'content', left(p_content, 255))))
-$$;
-comment on function loci_internal.leading_entity_of(integer, text) is
-    'Name of the entity that a text begins with; null: none.';
