@@ -3,6 +3,7 @@
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache, partial
 
 import numpy as np
 
@@ -252,16 +253,14 @@ class Around:
             "spoken": self.spoken,
             "own": "own" in kinds,
         }
-        factors = {
-            key: plan.factor(self.sources.get(key), self.standings.get(key), **beside) for key in {*self.sources, *self.standings}
-        }
+        factor = cache(partial(plan.factor, **beside))  # few speakers and standings among many memories
+        factors = {key: factor(self.sources.get(key), self.standings.get(key)) for key in {*self.sources, *self.standings}}
         times = {key: plan.nearness(gap) for key, gap in self.gaps.items()}
         factors |= {key: factors.get(key, 1.0) * plan.time_factor(near) for key, near in times.items()}
         added |= {key: added.get(key, 0.0) + plan.time_part(near) for key, near in times.items()}
-        scores = {
-            key: (alone.get(key, 0.0) + given.get(key, 0.0) + added.get(key, 0.0)) * factors.get(key, 1.0)
-            for key in {*alone, *given, *added}
-        }
+        scores = linear(((alone, 1.0), (given, 1.0), (added, 1.0)))
+        for key in factors.keys() & scores.keys():
+            scores[key] *= factors[key]
         return Fused(scores, parts, given, factors, self.sources, evidence, self.near, self.shares, self.standings, added, times)
 
 
