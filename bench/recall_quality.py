@@ -8,6 +8,7 @@
     python -m bench.recall_quality --json after.jsonl                # a row a question: the rank of each piece of evidence
     python -m bench.recall_quality --relevance                       # does relevance tell what can be answered from what cannot?
     python -m bench.recall_quality --embedder e5 --keep /tmp/e5      # the same with a dense model behind an endpoint, or minilm
+    python -m bench.recall_quality --embedder static+e5 --keep /tmp/both  # the default, and e5 as its second model
     python -m bench.recall_quality --compare before.jsonl after.jsonl
 
 Each folder of --data holds documents.jsonl (namespace, id, seq, text and, in dialogues, speaker, session, timestamp) and
@@ -33,10 +34,10 @@ from typing import Any
 import httpx
 
 from bench.quality.answering import ask_relevance, asked_where, print_relevance
-from bench.quality.asking import DEFAULT, Way, ask, load, parse_way, read_ways, value_of, way
+from bench.quality.asking import DEFAULT, Way, ask, load, parse_way, read_ways, value_of, wait_for_second, way
 from bench.quality.baselines import bare_postgres, baselines
 from bench.quality.choosing import Choices, print_choices
-from bench.quality.embedders import endpoint, missing_wheels
+from bench.quality.embedders import BESIDE_STATIC, endpoint, missing_wheels
 from bench.quality.sets import QuestionSet, read, read_set, small_sets
 from bench.quality.tables import DIFFERENCE_HEADER, VERDICT_HEADER, print_differences, print_results, verdicts
 from bench.server import running, service
@@ -53,7 +54,10 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--sets", help="comma-separated; default: every set of the folder")
     parser.add_argument("--url", help="a running service; default: one is started for the run")
     parser.add_argument(
-        "--embedder", choices=["static", "minilm", "e5"], default="static", help="who makes vectors; see bench/quality/embedders.py"
+        "--embedder",
+        choices=["static", "minilm", "e5", "static+minilm", "static+e5"],
+        default="static",
+        help="who makes vectors; see bench/quality/embedders.py",
     )
     parser.add_argument("--keep", type=Path, help="folder of the service's database: loaded once, used again")
     parser.add_argument("--arms", default="lexical,vector,lexical+vector", help="arms beside the default; several joined by +")
@@ -110,7 +114,10 @@ def served(options: argparse.Namespace) -> Iterator[httpx.Client]:
             url, _ = stack.enter_context(running(options.keep, environment=environment))
         else:
             url = stack.enter_context(service(options.url, environment=environment))
-        yield stack.enter_context(httpx.Client(base_url=f"{url}/api/v1", timeout=120))
+        client = stack.enter_context(httpx.Client(base_url=f"{url}/api/v1", timeout=120))
+        if options.embedder.startswith(BESIDE_STATIC):
+            wait_for_second(client)
+        yield client
 
 
 def evaluate(options: argparse.Namespace, sets: list[QuestionSet]) -> dict[str, dict[str, list[Row]]]:

@@ -78,8 +78,9 @@ async def check_indexes(connection: Connection) -> Check:
             )
         ).fetchall()
         if any(row["model"] is not None for row in rows):
-            active = await (await connection.execute("select id from loci_data.embedding_models where active")).fetchone()
-            rows = [row for row in rows if row["model"] is None or (active and row["model"] == active["id"])]
+            in_use = await connection.execute("select id from loci_data.embedding_models where active or second")
+            serving = {model["id"] for model in await in_use.fetchall()}
+            rows = [row for row in rows if row["model"] is None or row["model"] in serving]
     names = ", ".join(row["relname"] for row in rows)
     return Check("indexes", not rows, f"invalid: {names}" if rows else "all valid")
 

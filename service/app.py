@@ -29,6 +29,7 @@ from service.access.key_usage import EVERY, KeyUsageCounts
 from service.access.limits import Limiter, WrongKeyLimiter
 from service.embedding.active import make_active_provider
 from service.embedding.cache import VectorCache
+from service.embedding.second import second_settings
 from service.http.hosts import Hosts
 from service.http.middleware import RequestMiddleware
 from service.http.openapi import HEADERS, Document, openapi_document
@@ -211,7 +212,7 @@ def answer_origins(app: FastAPI, origins: list[str]) -> None:
 
 def create_app(settings: Settings, url: str, server: EmbeddedServer | None = None) -> FastAPI:
     """Make the application over a migrated database. `server` is watched while it runs, if given."""
-    provider = make_active_provider(settings.embedding)
+    provider = make_active_provider(settings.embedding, second_settings(settings))
     limits = settings.limits
     shares = ShareLimits(
         limits.key_share,

@@ -70,6 +70,22 @@ class EmbeddingSettings(BaseModel):
         return None if value is None else value.replace("\\n", "\n")
 
 
+class SecondEmbeddingSettings(EmbeddingSettings):
+    """Which model gives a second opinion: `LOCI_SECOND_EMBEDDING__PROVIDER` and so on."""
+
+    provider: Literal["static", "openai", "minilm", "none"] = Field(
+        default="none", description="Who makes the vectors that join those of the first model; none: there is no second model"
+    )
+    query_timeout: float = Field(
+        default=0.5, gt=0, description="Seconds that a recall waits for the second vector of its question; then the first answers"
+    )
+    automatic: int = Field(
+        default=1000,
+        ge=0,
+        description="Memories and entities up to which a worker puts this model in the place of another second one by itself",
+    )
+
+
 OWN_FIELDS = {"messages", "model", "response_format", "stream", "stream_options"}
 
 
@@ -393,6 +409,9 @@ class Settings(BaseSettings):
         default="auto", description="Format of the log; auto: text on a terminal, else JSON"
     )
     embedding: EmbeddingSettings = Field(default=EmbeddingSettings(), description="Embeddings")
+    second_embedding: SecondEmbeddingSettings = Field(
+        default=SecondEmbeddingSettings(), description="Embeddings: a second model, as an option"
+    )
     llm: LLMSettings = Field(default=LLMSettings(), description="Language model")
     rerank: RerankSettings = Field(default=RerankSettings(), description="Reranking")
     jobs: JobSettings = Field(default=JobSettings(), description="Jobs")

@@ -112,12 +112,28 @@ def load(client: httpx.Client, questions: QuestionSet, settings: Row) -> None:
 
 
 def wait(client: httpx.Client, namespace: str) -> None:
-    """Until no vectors and no names of the namespace wait."""
+    """Until no vectors and no names of the namespace wait, and none of a second model."""
     while True:
         state = client.get(f"/namespaces/{namespace}").raise_for_status().json()
-        if not state["pending_embeddings"] and not state["pending_names"]:
+        if (
+            not state["pending_embeddings"]
+            and not state["pending_names"]
+            and not any(row["waiting"] for row in second_models(client))
+        ):
             return
         time.sleep(0.1)
+
+
+def wait_for_second(client: httpx.Client) -> None:
+    """Until the second model is known, and all that was there before waits for it."""
+    while not any(row["queued_at"] for row in second_models(client)):
+        time.sleep(0.1)
+
+
+def second_models(client: httpx.Client) -> list[Row]:
+    """The second embedding model, if there is one."""
+    models: list[Row] = client.get("/embeddings/models").raise_for_status().json()["items"]
+    return [row for row in models if row["state"] == "second"]
 
 
 def found_ids(client: httpx.Client, namespace: str, body: Row) -> tuple[list[str], float]:

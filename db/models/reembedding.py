@@ -19,7 +19,7 @@ TABLES: tuple[LiteralString, ...] = ("memory_vectors", "entity_vectors")
 
 
 class ModelInUse(TypedDict):
-    """The active embedding model, or the one that is being filled."""
+    """The active embedding model, the second one, or the one that is being filled."""
 
     id: int
     name: str
@@ -60,11 +60,11 @@ async def list_embedding_models(tx: Transaction) -> list[EmbeddingModelRow]:
 
 
 async def embedding_models_in_use(tx: Transaction) -> list[ModelInUse]:
-    """The active model and the one that is being filled, without counts."""
+    """The active model, the second one, and the one that is being filled, without counts."""
     return await tx.rows(
         ModelInUse,
         """select id, name, dimensions, asks, state, chosen from loci.embedding_models
-           where state in ('active', 'filling') order by state, id""",
+           where state in ('active', 'second', 'filling') order by state, id""",
     )
 
 

@@ -33,7 +33,10 @@ LONG = 3600.0  # seconds that a job may have been waiting for its turn
 
 async def examine(settings: Settings, url: str, model_seconds: float = SECONDS) -> list[Check]:
     """Everything that can be wrong, checked; when the database cannot be reached, only what needs none."""
-    models = [await check_embedding(settings.embedding), *await check_model(settings, model_seconds), *check_prompts(settings.llm)]
+    models = [await check_embedding(settings.embedding)]
+    if settings.second_embedding.provider != "none":
+        models += [await check_embedding(settings.second_embedding, "second embedding")]
+    models += [*await check_model(settings, model_seconds), *check_prompts(settings.llm)]
     models += [await check_reranker(settings.rerank), await check_service(settings)]
     try:
         async with connect(url) as connection:
@@ -42,7 +45,8 @@ async def examine(settings: Settings, url: str, model_seconds: float = SECONDS) 
             checks += [await health.check_indexes(connection), await health.check_vector(connection)]
             checks += [await health.check_citus(connection), await check_pooler(connection, settings, url)]
             if all(check.ok for check in checks if check.name == "migrations"):
-                checks += [await check_active(connection, settings.embedding), await check_jobs(connection, settings.jobs)]
+                checks += [await check_active(connection, settings.embedding), *await check_second(connection, settings)]
+                checks += [await check_jobs(connection, settings.jobs)]
                 checks += [await check_words(connection)]
                 checks += await check_standbys(settings.read_url, settings.max_staleness, connection)
                 return [*checks, *models, *await check_queue(connection)]
@@ -52,21 +56,21 @@ async def examine(settings: Settings, url: str, model_seconds: float = SECONDS) 
         return [Check("database", False, first_line(error)), *standbys, *models]
 
 
-async def check_embedding(settings: EmbeddingSettings) -> Check:
-    """The configured provider makes a vector."""
+async def check_embedding(settings: EmbeddingSettings, name: str = "embedding") -> Check:
+    """A configured provider makes a vector."""
     try:
         provider = make_provider(settings)
         if provider is None:
-            return Check("embedding", True, "none is configured; recall works without meaning")
+            return Check(name, True, "none is configured; recall works without meaning")
         started = time.perf_counter()
         try:
             vectors = await provider.embed(["doctor"], timeout=settings.query_timeout)
         finally:
             await provider.close()
     except (EmbeddingError, RuntimeError) as error:
-        return Check("embedding", False, first_line(error))
+        return Check(name, False, first_line(error))
     took = 1000 * (time.perf_counter() - started)
-    return Check("embedding", True, f"{provider.name}, {vectors.shape[1]} dimensions, {took:.1f} ms")
+    return Check(name, True, f"{provider.name}, {vectors.shape[1]} dimensions, {took:.1f} ms")
 
 
 async def check_service(settings: Settings) -> Check:
@@ -156,6 +160,24 @@ async def check_active(connection: Connection, settings: EmbeddingSettings) -> C
     if retired is not None:
         detail += f"; vectors of {retired['name']} are left: `loci reembed` drops them"
     return Check("active model", True, detail)
+
+
+async def check_second(connection: Connection, settings: Settings) -> list[Check]:
+    """The second model of the database is the configured one, and how much waits for it; nothing to check without either."""
+    there = next((row for row in await health.embedding_models(connection) if row["state"] == "second"), None)
+    configured = make_provider(settings.second_embedding)
+    if configured is not None:
+        await configured.close()
+    if there is None:
+        missing = f"{configured.name} is configured, and becomes it when a worker starts" if configured is not None else ""
+        return [Check("second model", True, missing)] if missing else []
+    if configured is None or configured.name != there["name"]:
+        other = f"{configured.name} is" if configured is not None else "none is"
+        said = f"{there['name']} is the second model, and {other} configured (LOCI_SECOND_EMBEDDING__PROVIDER): "
+        return [Check("second model", False, said + "configure it, or `loci reembed --drop-second`")]
+    waits = f"{there['waiting']:,} wait" if there["waiting"] else "nothing waits"
+    refused = f"; {there['refused']:,} texts were refused for good" if there["refused"] else ""
+    return [Check("second model", True, f"{there['name']} joins the first; {waits}{refused}")]
 
 
 async def check_words(connection: Connection) -> Check:

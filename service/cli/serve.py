@@ -344,6 +344,7 @@ async def _work_on(settings: "Settings", url: str, metrics_port: int | None) -> 
     from db.health import check_role
     from db.pool import primary_url
     from service.embedding.active import make_active_provider
+    from service.embedding.second import second_settings
     from service.jobs.runner import Runner
     from service.llm.factory import make_model
     from service.llm.prompts import BadPrompt, Prompts, check_folder
@@ -359,7 +360,7 @@ async def _work_on(settings: "Settings", url: str, metrics_port: int | None) -> 
             logging.getLogger(__name__).warning("%s", strange)
     except BadPrompt as error:
         raise Failure(str(error)) from None
-    provider = make_active_provider(settings.embedding)
+    provider = make_active_provider(settings.embedding, second_settings(settings))
     url = primary_url(settings.direct_url or url)  # a worker's sessions are its own: it needs no pooler
     async with open_pool(url, stand_back=partial(stand_back, niceness=BACKGROUND)) as pool:
         async with pool.connection() as connection:

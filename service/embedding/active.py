@@ -19,8 +19,9 @@ from db.pool import Transaction
 from service.embedding.factory import make_provider
 from service.embedding.forms import settings_for
 from service.embedding.provider import EmbeddingError, Provider, Vectors, Words, embed_questions, question_words
+from service.embedding.second import SecondModel, make_second_model
 from service.embedding.timed import Timed
-from service.settings import EmbeddingSettings
+from service.settings import EmbeddingSettings, SecondEmbeddingSettings
 
 log = logging.getLogger(__name__)
 UNKNOWN = 0  # number of no model
@@ -52,9 +53,10 @@ class ActiveModel:
 class ActiveProvider:
     """A provider that follows the active model. It begins with the one that is configured; `follow` looks which one is active."""
 
-    def __init__(self, settings: EmbeddingSettings, configured: Provider) -> None:
+    def __init__(self, settings: EmbeddingSettings, configured: Provider, second: SecondModel | None = None) -> None:
         self._settings = settings
         self.configured = configured
+        self.second = second
         self._made: dict[str, Provider | str] = {configured.name: configured}  # or why it cannot be made
         self._making = asyncio.Lock()
         self.serving = ActiveModel(UNKNOWN, configured)
@@ -84,7 +86,10 @@ class ActiveProvider:
 
     async def follow(self, tx: Transaction) -> ActiveModel:
         """Look which model is active, and use it from here on. One that is being filled is made ready."""
-        rows = {row["state"]: row for row in await reembedding.embedding_models_in_use(tx)}
+        in_use = await reembedding.embedding_models_in_use(tx)
+        rows = {row["state"]: row for row in in_use}
+        if self.second is not None:
+            self.second.follow(in_use)
         if "filling" in rows:
             await self._make(rows["filling"])
         active = rows.get("active")
@@ -125,6 +130,8 @@ class ActiveProvider:
         for made in self._made.values():
             if not isinstance(made, str):
                 await made.close()
+        if self.second is not None:
+            await self.second.provider.close()
 
 
 def make_provider_for(settings: EmbeddingSettings, row: Mapping[str, Any]) -> Provider:
@@ -147,10 +154,14 @@ def make_provider_for(settings: EmbeddingSettings, row: Mapping[str, Any]) -> Pr
     return made
 
 
-def make_active_provider(settings: EmbeddingSettings) -> ActiveProvider | None:
-    """The embedder of this process; None where the provider is `none`: such a process asks no model, whichever is active."""
+def make_active_provider(settings: EmbeddingSettings, second: SecondEmbeddingSettings | None = None) -> ActiveProvider | None:
+    """What embeds in this process; None where the provider is `none`: such a process asks no model, whichever is active.
+
+    Raises RuntimeError where the second model cannot be one beside it.
+    """
     made = make_provider(settings)
-    return None if made is None else ActiveProvider(settings, Timed(made, settings.weight))
+    beside = None if second is None else make_second_model(second, made)
+    return None if made is None else ActiveProvider(settings, Timed(made, settings.weight), beside)
 
 
 def active_model(provider: Provider | None) -> ActiveModel:

@@ -5,7 +5,7 @@ import time
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 
-from db.models import reembedding
+from db.models import reembedding, second_model
 from db.models.reembedding import IndexBuilder, ModelInUse
 from db.pool import JsonObject, Transaction
 from service.embedding.provider import Provider
@@ -15,7 +15,7 @@ SAMPLE = 64  # texts that are embedded to measure a provider
 
 @dataclass(frozen=True)
 class Corpus:
-    """Texts to embed, and the models in use by state (active, filling)."""
+    """What there is to embed, and the models in use by state (active, second, filling)."""
 
     memories: int
     entities: int
@@ -55,6 +55,11 @@ async def estimate_seconds(provider: Provider, texts: list[str], corpus: Corpus,
 async def cancel_reembedding(tx: Transaction) -> str | None:
     """Stop filling; the name of the model."""
     return await reembedding.cancel_reembedding(tx)
+
+
+async def retire_second_model(tx: Transaction) -> str | None:
+    """Ask the second model no more; its name."""
+    return await second_model.retire(tx)
 
 
 def connect_index_builder(url: str) -> AbstractAsyncContextManager[IndexBuilder]:

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 from zoneinfo import ZoneInfo
 
+from db.pool import Transaction
 from db.recall import search
 from loci.models.recall import Fusion, RecallInput
 
@@ -78,6 +79,13 @@ def question_of(stated: RecallInput) -> Question:
         asked_at=stated.at or stated.as_of or datetime.now(UTC),
         time_zone=stated.time_zone,
     )
+
+
+async def text_to_embed(tx: Transaction, question: Question) -> str:
+    """The question for a model that cannot tell words apart, without the names of speakers, which begin every text of theirs."""
+    namespaces = None if question.namespaces == "*" else question.namespaces
+    own = question.namespaces is None
+    return await search.question_without_speakers(tx, query=question.query, namespaces=namespaces, own=own)
 
 
 def asked_in(question: Question, time_zone: str | None) -> Question:

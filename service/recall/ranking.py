@@ -16,8 +16,9 @@ from service.embedding.active import ActiveModel, ActiveProvider, active_model, 
 from service.embedding.provider import Provider
 from service.recall.fusion import lent, linear, ranked
 from service.recall.plan import LENT_TO_STANDING, NAMING_ARMS, SUBJECTS, Fused, Plan, first_word
-from service.recall.question import Question, asked_in
+from service.recall.question import Question, asked_in, text_to_embed
 from service.recall.relevance import Evidence, gather, nearest, raise_own, relevance
+from service.recall.second import second_opinion
 from service.recall.sources import Asked, Source, ask_arms, by_place, hits_at_place, is_memory, join_hits, pack
 from service.recall.timing import count_arm_seconds, phase
 from service.recall.waiting import add_waiting
@@ -34,16 +35,19 @@ async def rank(tx: Transaction, question: Question, provider: Provider | None, s
     """
     started = time.perf_counter()
     skipped: dict[str, str] = {}
-    asked, used = await _asked(tx, question, provider, settings, skipped)
-    count_arm_seconds(asked.found.took)
-    arms = asked.found.arms
-    near = nearest(arms.get("vector"))
-    if question.similarity is not None:
-        require_similarity(arms, question.similarity)
-    weights = dict(asked.settings["weights"])
-    if used.provider is not None:
-        weights["vector"] = weights.get("vector", 1.0) * used.provider.weight
-    plan = Plan(asked_in(question, (await tx.entered()).time_zone), {**weights, **question.weights}, asked.settings)
+    async with second_opinion(tx, question, provider) as second:
+        asked, used = await _asked(tx, question, provider, settings, skipped)
+        count_arm_seconds(asked.found.took)
+        arms = asked.found.arms
+        near = nearest(arms.get("vector"))
+        if question.similarity is not None:
+            require_similarity(arms, question.similarity)
+        weights = dict(asked.settings["weights"])
+        if used.provider is not None:
+            weights["vector"] = weights.get("vector", 1.0) * used.provider.weight
+        plan = Plan(asked_in(question, (await tx.entered()).time_zone), {**weights, **question.weights}, asked.settings)
+        if second is not None:
+            await second.join(plan, asked, skipped)
     with phase("around"):
         fused = await _around(plan, asked, arms, near)
     return Ranking(plan, ranked(fused.scores)[: question.k], fused, arms, asked.found, skipped, started, asked)
@@ -175,10 +179,7 @@ async def embed_question(
     words = await embed_words(question.query, used, settings)
     if words is not None or used.provider is None:
         return words, used.problem
-    namespaces = None if question.namespaces == "*" else question.namespaces
-    own = question.namespaces is None
-    text = await search.question_without_speakers(tx, query=question.query, namespaces=namespaces, own=own)
-    return await embedding_models.embed_question(text, used, settings)
+    return await embedding_models.embed_question(await text_to_embed(tx, question), used, settings)
 
 
 async def _around(plan: Plan, asked: Asked, arms: dict[str, Hits], near: Mapping[int, float]) -> Fused:

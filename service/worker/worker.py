@@ -13,6 +13,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, suppress
+from functools import partial
 
 import psycopg
 from psycopg_pool import PoolTimeout
@@ -29,11 +30,13 @@ from db.retries import Backoff
 from db.sessions import working_memory
 from service.embedding.active import UNKNOWN, ActiveProvider, find_active_model
 from service.embedding.provider import EmbeddingError, Provider
+from service.embedding.second import SecondModel
 from service.graph import decay
 from service.jobs.runner import Runner
 from service.jobs.schedules import Schedules
 from service.models.embedding_models import read_corpus
 from service.models.reembedding import Reembedding, Stopped
+from service.models.second import begin_second, embed_second_batch
 from service.models.vectors import BATCH, ENTITIES, MEMORIES, C, Queue, embed_and_store
 from service.observability.logs import LogContext, described_error, log_context
 from service.observability.metrics import EMBEDDED, FAILURES, WORK_ROWS, WORK_SECONDS, WORKED_AT
@@ -88,16 +91,18 @@ class Worker:
         self._awaited = awaited
         self._registered = False
         self._settled = False
+        self._begun = False
         self._priorities = Priorities()
         self._swept = START
         self._found_at = time.monotonic()  # when work of another process was found last
-        self._woken = {step: asyncio.Event() for step in ("feed", "names", "vectors")}
+        self._woken = {step: asyncio.Event() for step in ("feed", "names", "vectors", "second")}
 
     def wake(self, *, jobs: bool = True) -> None:
         """Look at the queues now; at that of jobs, where one was asked for."""
         self._woken["feed"].set()
         self._woken["names"].set()
         self._woken["vectors"].set()
+        self._woken["second"].set()
         if jobs and self._runner is not None:
             self._runner.wake()
 
@@ -121,6 +126,8 @@ class Worker:
             self._start(supervisor, "vectors", self.vector_batch, TIDY_EVERY)
             self._start(supervisor, "follow", self.follow, FOLLOW_EVERY)
             self._start(supervisor, "model", self.change_model, MODEL_EVERY)
+        if isinstance(self._provider, ActiveProvider) and self._provider.second is not None:
+            self._start(supervisor, "second", partial(self.second_batch, self._provider, self._provider.second), TIDY_EVERY)
 
     def start_feed(self, supervisor: Supervisor) -> None:
         """Have only changes given their positions, and the embedding model followed: other work is done elsewhere."""
@@ -191,6 +198,8 @@ class Worker:
             if waits:
                 self._found_at = time.monotonic()
                 self._woken[step].set()
+        if waiting["vectors"]:
+            self._woken["second"].set()
         return False
 
     async def sequence(self) -> bool:
@@ -303,6 +312,19 @@ class Worker:
             log.warning("%s is configured, and %s serves: `loci reembed` changes that", configured.name, active["name"])
         self._settled = True
         return False
+
+    async def second_batch(self, provider: ActiveProvider, second: SecondModel) -> bool:
+        """Make the configured second model known, once, then embed a batch of memories with it; True if there may be more.
+
+        By itself: a slow second model holds up no vector of the first.
+        """
+        self._begun = self._begun or await begin_second(self._transaction, second)
+        async with self._transaction("store_memory_vectors", behind=True) as tx:
+            await provider.follow(tx)
+            stored = await embed_second_batch(tx, second)
+        EMBEDDED.inc(stored)
+        WORK_ROWS.labels("second").inc(stored)
+        return stored > 0
 
     async def follow(self) -> bool:
         """Look which embedding model is active, also where nothing waits for vectors: questions are asked of it."""

@@ -24,7 +24,7 @@ begin
         when exists (select from loci_data.embedding_models m where m.filling and m.name <> p_name)
             then (select format('the model %s is being filled: go on with that one, or cancel it first', m.name)
                   from loci_data.embedding_models m where m.filling)
-        when not v_known.filling and v_known.dropped_at is null
+        when not v_known.in_use and v_known.dropped_at is null
             then format('the model %s has vectors of an earlier use, which must be dropped first', p_name)
     end;
     if v_wrong is not null then
@@ -32,7 +32,7 @@ begin
     end if;
     v_model := loci_internal.upsert_embedding_model(p_name, p_dimensions, p_asks);
     update loci_data.embedding_models m
-    set filling = true, chosen = m.chosen or p_chosen, dropped_at = null, queued_at = case
+    set filling = true, second = false, chosen = m.chosen or p_chosen, dropped_at = null, queued_at = case
         when m.filling then m.queued_at end where m.id = v_model.id;
     if p_indexes then
         perform loci_internal.create_vector_indexes(v_model.id);

@@ -1,7 +1,6 @@
 -- Which memories does the worker embed next? A fair share of each namespace that waits, oldest first, locked until the
 -- caller's transaction ends: a worker that dies gives them back. text stands for the memory (memory_embedding_text);
--- said, of a
--- turn of a conversation, is what it says itself. For one model that is active or being filled; null: the active one. A
+-- said, of a turn of a conversation, is what it says itself. For one model that is in use; null: the active one. A
 -- namespace in which memories are being erased waits (lock_background_work). Security definer: reads all namespaces.
 create or replace function loci_api.claim_memories_to_embed(p_limit integer, p_model_id smallint default null)
 returns table (namespace_id integer, memory_id uuid, model_id smallint, text text, speaker text, said text)
@@ -9,8 +8,7 @@ language plpgsql volatile security definer set search_path = ''
 as $$
 declare
     v_model   smallint := (select m.id from loci_data.embedding_models m
-                           where case when p_model_id is null then m.active else m.id = p_model_id
-                             and (m.active or m.filling) end);
+                           where case when p_model_id is null then m.active else m.id = p_model_id and m.in_use end);
     v_waiting integer[];
 begin
     perform loci_internal.require_operator('claim embeddings');

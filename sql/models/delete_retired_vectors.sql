@@ -11,7 +11,7 @@ as $$
 #variable_conflict use_column
 begin
     perform loci_internal.require_operator('change the embedding model');
-    if exists (select from loci_data.embedding_models m where m.id = p_model_id and (m.active or m.filling)) then
+    if exists (select from loci_data.embedding_models m where m.id = p_model_id and m.in_use) then
         raise invalid_parameter_value using column = 'model', message = 'this model is in use';
     end if;
     for namespace_id in select n.id from loci_data.namespaces n where n.id >= p_namespace order by n.id loop
@@ -67,7 +67,7 @@ declare
     v_entities bigint;
 begin
     perform loci_internal.require_operator('change the embedding model');
-    if exists (select from loci_data.embedding_models m where m.id = p_model_id and (m.active or m.filling)) then
+    if exists (select from loci_data.embedding_models m where m.id = p_model_id and m.in_use) then
         raise invalid_parameter_value using column = 'model', message = 'this model is in use';
     end if;
     delete from loci_data.embedding_queue q
@@ -96,7 +96,7 @@ declare
     v_index text;
 begin
     perform loci_internal.require_operator('change the embedding model');
-    if exists (select from loci_data.embedding_models m where m.id = p_model_id and (m.active or m.filling)) then
+    if exists (select from loci_data.embedding_models m where m.id = p_model_id and m.in_use) then
         raise invalid_parameter_value using column = 'model', message = 'this model is in use';
     end if;
     select i.name into v_index from loci_api.vector_indexes(p_model_id) i where i.valid is not null

@@ -27,8 +27,8 @@ begin
     end if;
     perform loci_internal.create_vector_indexes(v_model.id);
     update loci_data.embedding_models set active = false where active;
-    update loci_data.embedding_models set active = true, filling = false, chosen = false, dropped_at = null
-    where id = v_model.id;
+    update loci_data.embedding_models
+    set active = true, filling = false, second = false, chosen = false, dropped_at = null where id = v_model.id;
     perform loci_internal.queue_missing_vectors(n.id, v_model.id) from loci_data.namespaces n;
     return v_model.id;
 end $$;

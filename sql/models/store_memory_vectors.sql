@@ -15,7 +15,7 @@ declare
 begin
     perform loci_internal.require_operator('store embeddings');
     -- Held to the end: whoever retires the model waits for these vectors, and there are none after that.
-    perform from loci_data.embedding_models m where m.id = p_model_id and (m.active or m.filling) for share;
+    perform from loci_data.embedding_models m where m.id = p_model_id and m.in_use for share;
     if not found then
         -- It was retired after the claim: nobody asks for its vectors, and who cleared its queue passed these by.
         delete from loci_data.embedding_queue q using unnest(p_namespaces, p_ids) u(ns, id)

@@ -2,6 +2,7 @@
 -- reader may see, by index.
 create or replace view loci.embedding_models with (security_invoker = true) as
 select m.id, m.name, m.dimensions, m.asks, case when m.active then 'active' when m.filling then 'filling'
+    when m.second then 'second'
     when m.dropped_at is null then 'retired' else 'dropped' end as state, m.chosen,
        (select count(*) from loci_data.embedding_queue q where q.model_id = m.id and q.error is null)
            + (select count(*) from loci_data.entity_queue q where q.model_id = m.id and q.error is null) as waiting,
@@ -10,13 +11,13 @@ select m.id, m.name, m.dimensions, m.asks, case when m.active then 'active' when
        m.queued_at, m.created_at, m.dropped_at
 from loci_data.embedding_models m;
 comment on view loci.embedding_models is
-    'Embedding models: the active one, which recall asks; one that is being filled behind it; retired ones, whose '
-    'vectors are being dropped; and dropped ones.';
+    'Embedding models: the active one, which recall asks; a second one, whose vectors join its; one that is being '
+    'filled behind it; retired ones, whose vectors are being dropped; and dropped ones.';
 comment on column loci.embedding_models.id is 'Number of the model.';
 comment on column loci.embedding_models.name is 'Provider and model, such as static/wordllama-256.';
 comment on column loci.embedding_models.dimensions is 'Length of its vectors.';
 comment on column loci.embedding_models.asks is 'Dimensions that an endpoint is asked for; null: as many as it gives.';
-comment on column loci.embedding_models.state is 'active, filling, retired, or dropped.';
+comment on column loci.embedding_models.state is 'active, second, filling, retired, or dropped.';
 comment on column loci.embedding_models.chosen is 'Whether somebody asked for it by name.';
 comment on column loci.embedding_models.waiting is
     'Memories and entities of the namespaces you may read that wait for a vector of it.';

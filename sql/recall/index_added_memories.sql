@@ -5,7 +5,7 @@ as $$
 begin
     perform loci_internal.index_documents(a.namespace_id, array_agg(a.id)) from added a group by a.namespace_id;
     insert into loci_data.embedding_queue (namespace_id, memory_id, model_id)
-    select a.namespace_id, a.id, m.id from added a cross join loci_data.embedding_models m where m.active or m.filling;
+    select a.namespace_id, a.id, m.id from added a cross join loci_data.embedding_models m where m.in_use;
     insert into loci_data.name_queue (namespace_id, memory_id) select a.namespace_id, a.id from added a;
     return null;
 end $$;
@@ -24,7 +24,7 @@ begin
     select new.namespace_id, new.id, m.id, exists (
                select from loci_data.memory_vectors v
                where v.namespace_id = new.namespace_id and v.memory_id = new.id and v.model_id = m.id)
-    from loci_data.embedding_models m where m.active or m.filling
+    from loci_data.embedding_models m where m.in_use
     on conflict do nothing;
     return null;
 end $$;

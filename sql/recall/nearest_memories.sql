@@ -1,4 +1,4 @@
--- The work of similar_memories: cosine similarity to a vector of the active model. Most namespaces are scanned
+-- The work of similar_memories: cosine similarity to a vector of a model (null: the active one). Most are scanned
 -- exactly: the nearest 4 × p_limit are checked, from the nearest on; where too few of them pass, filters come first.
 -- Where hnsw_scan_limit says it is cheaper, HNSW (m = 24, ef_construction = 128, ef_search = 128 and more in
 -- namespaces above 12,500: hnsw_candidates; no fewer than the session asks for; Malkov and Yashunin, 2018) with an
@@ -8,7 +8,7 @@
 -- past is not asked for. Callers have checked the rights; it reads past the policies. Errors: 22023.
 create or replace function loci_internal.nearest_memories(
     p_namespace_id integer, p_embedding real[], p_filter loci_internal.memory_filter, p_plain boolean,
-    p_limit integer)
+    p_limit integer, p_model_id smallint default null)
 returns table (id uuid, doc_id bigint, score double precision)
 language plpgsql stable set search_path from current set plan_cache_mode = force_generic_plan
 set enable_sort = off set enable_seqscan = off
@@ -21,7 +21,8 @@ declare
     v_scores double precision[];
     v_budget integer;
 begin
-    select * into v_model from loci_data.embedding_models where active;
+    select * into v_model from loci_data.embedding_models m where case when p_model_id is null then m.active
+        else m.id = p_model_id end;
     if v_model.id is null then
         return;
     elsif cardinality(p_embedding) is distinct from v_model.dimensions then
@@ -78,5 +79,6 @@ begin
     end if;
     return query select u.id, u.doc_id, u.score from unnest(v_ids, v_docs, v_scores) u(id, doc_id, score);
 end $$;
-comment on function loci_internal.nearest_memories(integer, real[], loci_internal.memory_filter, boolean, integer) is
-    'Memories by cosine similarity to a vector of the active model, nearest first. Errors: 22023.';
+comment on function loci_internal.nearest_memories(integer, real[], loci_internal.memory_filter, boolean, integer,
+                                                   smallint) is
+    'Memories by cosine similarity to a vector of a model, nearest first. Errors: 22023.';

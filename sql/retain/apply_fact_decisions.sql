@@ -64,7 +64,7 @@ begin
         cross join lateral (select w.* from loci_data.memories w where w.namespace_id = p_namespace_id
                             and w.id = o.id limit 1) m
         cross join loci_data.embedding_models e
-        where (e.active or e.filling) and not o.duplicate and loci_internal.memory_embedding_text(m) <> m.content
+        where e.in_use and not o.duplicate and loci_internal.memory_embedding_text(m) <> m.content
         on conflict do nothing;
         for v_link in select o.id, v_places[o.ordinal + 1] + 1 as place from unnest(v_outcomes) o loop
             v_ids[v_link.place] := v_link.id;

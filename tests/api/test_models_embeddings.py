@@ -39,12 +39,13 @@ def pending(api: Api) -> int:
 
 
 class Endpoint(ThreadingHTTPServer):
-    """An OpenAI-compatible endpoint whose replies are `answers`, one after the other, and then those that work."""
+    """An OpenAI-compatible endpoint whose replies are `answers`, one after the other, and then those that `works` makes."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.answers: list[Reply] = []
         self.asked: list[list[str]] = []
+        self.works: Reply = vectors
 
     @property
     def url(self) -> str:
@@ -57,7 +58,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         texts = json.loads(self.rfile.read(int(self.headers["content-length"])))["input"]
         self.server.asked.append(texts)
-        status, body, headers = (self.server.answers.pop(0) if self.server.answers else vectors)(texts)
+        status, body, headers = (self.server.answers.pop(0) if self.server.answers else self.server.works)(texts)
         payload = body if isinstance(body, bytes) else json.dumps(body).encode()
         self.send_response(status)
         for name, value in {"content-length": str(len(payload)), **headers}.items():

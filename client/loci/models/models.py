@@ -16,8 +16,9 @@ class EmbeddingModel(BaseModel):
     name: str = Field(description="Provider and model, such as static/wordllama-256")
     dimensions: int = Field(description="Length of its vectors")
     asks: int | None = Field(description="Dimensions that an endpoint is asked for; null: as many as it gives")
-    state: Literal["active", "filling", "retired", "dropped"] = Field(
-        description="active: recall asks it; filling: is to take its place; retired: its vectors are being dropped; dropped"
+    state: Literal["active", "second", "filling", "retired", "dropped"] = Field(
+        description="active: recall asks it; second: its vectors of memories join those of the active one; filling: is to take the "
+        "place of the active one; retired: its vectors are being dropped; dropped"
     )
     chosen: bool = Field(description="Whether somebody asked for it by name")
     waiting: int = Field(description="Memories and entities of the namespaces you may read that wait for a vector of it")

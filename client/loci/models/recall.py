@@ -64,6 +64,10 @@ class Weights(Model):
 
     lexical: Rate | None = Field(default=None, description="By words (BM25)")
     vector: Rate | None = Field(default=None, description="By meaning (cosine of embeddings)")
+    second: Rate | None = Field(
+        default=None,
+        description="By meaning of a second embedding model, where one is configured; default: a share of vector",
+    )
     graph: Rate | None = Field(default=None, description="Through the graph")
     names: Rate | None = Field(
         default=None, description="The part of the graph arm that goes over rare names shared with the best hits"

@@ -34,6 +34,7 @@ def reembed(
     parallel: Annotated[int, typer.Option(min=1, max=32, help="Batches at a time.")] = 2,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say how much there is to do and how long it would take.")] = False,
     cancel: Annotated[bool, typer.Option("--cancel", help="Stop filling, and drop what was filled.")] = False,
+    drop_second: Annotated[bool, typer.Option("--drop-second", help="Have no second model, and drop its vectors.")] = False,
 ) -> None:
     """Change the embedding model, while everything goes on.
 
@@ -50,8 +51,8 @@ def reembed(
     async def work() -> dict[str, Any]:
         async with open_pool(url, size=parallel + 2) as pool:
             session = Session(settings, pool, command_origin(), url)
-            if cancel:
-                return await _cancel(session, owner_url)
+            if cancel or drop_second:
+                return await _retire(session, owner_url, second=drop_second)
             return await _reembed(session, owner_url, partial(_target, model=model, dimensions=dimensions), parallel, dry_run)
 
     try:
@@ -170,17 +171,18 @@ async def _estimate(session: Session, provider: "Provider", corpus: "Corpus", pa
     }
 
 
-async def _cancel(session: Session, owner_url: str | None) -> dict[str, Any]:
-    from service.models.embedding_models import cancel_reembedding, read_corpus
+async def _retire(session: Session, owner_url: str | None, *, second: bool) -> dict[str, Any]:
+    """Stop filling, or have no second model any more, and drop what is left of it."""
+    from service.models.embedding_models import cancel_reembedding, read_corpus, retire_second_model
     from service.models.reembedding import drop_retired_models
 
     async with session.transaction(None, None) as tx:
-        name = await cancel_reembedding(tx)
+        name = await (retire_second_model if second else cancel_reembedding)(tx)
         corpus = await read_corpus(tx)
     owner = _owner(owner_url, session.settings, corpus.size)
     with _progress() as told:
         await drop_retired_models(partial(_begin, session), owner, told)
-    return {"cancelled": name}
+    return {"dropped" if second else "cancelled": name}
 
 
 @contextmanager
