@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from service.recall.measures import Mean, gain, ideal, mean
 from service.recall.plan import ABOUT_PART, ASSISTANT, LENT_TO_STANDING, NAMING_ARMS, SUBJECTS
 from service.recall.ranking import LENDERS, Ranking
+from service.recall.second import ARM as SECOND
 
 Values = NDArray[np.float64]
 FEWEST = 20  # questions from which something is proposed
@@ -59,7 +60,8 @@ class Case:
 
     `parts`: of each arm the normalised score of each hit; `ranks`: its rank there, 0: not found. `lent`: the share of the score of
     the row's hit that the column's gets. `roles`: SPEAKER or AIDE. `added`, `fixed`: a part and a factor that no setting changes,
-    for whom it is about; `least`: what the arms for names add at least. `scale`: times the vector arm's weight, for the model.
+    for whom it is about; `least`: what the arms for names add at least. `scale`: times the vector arm's weight, for the model;
+    `second`: the same for a second model.
     """
 
     question: str
@@ -74,6 +76,7 @@ class Case:
     least: Values
     fixed: Values
     scale: float = 1.0
+    second: float = 0.0
 
     @classmethod
     def of(cls, question: str, evidence: Iterable[int], ranking: Ranking) -> "Case":
@@ -108,13 +111,17 @@ class Case:
             fixed[place] = fixed[place] / weight if weight else 1.0
         own = float(ranking.asked.settings["weights"].get("vector", 1.0))
         scale = plan.weights.get("vector", own) / own if own else 1.0
-        return cls(question, tuple(evidence), keys, arms, parts, ranks, lent, roles, added, least, fixed, scale)
+        second = plan.weights.get(SECOND, 0.0) / own if own else 0.0
+        return cls(question, tuple(evidence), keys, arms, parts, ranks, lent, roles, added, least, fixed, scale, second)
+
+    def _weight(self, setting: Setting, arm: str) -> float:
+        if arm == SECOND:
+            return setting.weights.get("vector", 1.0) * self.second
+        return setting.weights.get(arm, 1.0) * (self.scale if arm == "vector" else 1.0)
 
     def scores(self, settings: list[Setting], fusion: str = "linear") -> Values:
         """Score of each hit by each setting: shape (settings, hits)."""
-        times = np.array(
-            [[s.weights.get(arm, 1.0) * (self.scale if arm == "vector" else 1.0) for arm in self.arms] for s in settings]
-        )
+        times = np.array([[self._weight(s, arm) for arm in self.arms] for s in settings])
         if fusion == "rrf":
             alone = np.zeros((len(settings), len(self.keys)))
             for k in {s.rrf_k for s in settings}:

