@@ -23,7 +23,7 @@ from service.recall.timing import count_arm_seconds, phase
 from service.settings import EmbeddingSettings
 
 ARM = "second"
-SHARE = 0.75  # of the weight of the first model's arm; chosen on other conversations: docs/design/recall.md
+SHARE = 0.75  # of the weight of the first model's arm; chosen on other conversations: docs/design/models.md
 INCOMPLETE = "too many memories have no vector of the second model yet"
 
 

@@ -4,7 +4,7 @@ import asyncio
 import json
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -64,7 +64,8 @@ class _Handler(BaseHTTPRequestHandler):
         for name, value in {"content-length": str(len(payload)), **headers}.items():
             self.send_header(name, value)
         self.end_headers()
-        self.wfile.write(payload)
+        with suppress(BrokenPipeError):  # who asked has given up
+            self.wfile.write(payload)
 
     def log_message(self, *_: object) -> None: ...
 
