@@ -37,6 +37,7 @@ from bench.quality.answering import ask_relevance, asked_where, print_relevance
 from bench.quality.asking import DEFAULT, Way, ask, load, parse_way, read_ways, value_of, wait_for_second, way
 from bench.quality.baselines import bare_postgres, baselines
 from bench.quality.choosing import Choices, print_choices
+from bench.quality.cutting import cut_set
 from bench.quality.embedders import BESIDE_STATIC, endpoint, missing_wheels
 from bench.quality.sets import QuestionSet, read, read_set, small_sets
 from bench.quality.tables import DIFFERENCE_HEADER, VERDICT_HEADER, print_differences, print_results, verdicts
@@ -77,6 +78,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--choose", metavar="FILE", help="candidates, as JSON: chosen on other folds, judged on each")
     parser.add_argument("--folds", type=int, default=5, help="folds of the questions about paragraphs; conversations are folds")
     parser.add_argument("--relevance", action="store_true", help="ask questions also where their evidence is not; judge relevance")
+    parser.add_argument("--cut", action="store_true", help="with --relevance: also small namespaces that are cut from the sets")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write a row a question")
     parser.add_argument("--compare", type=Path, nargs=2, metavar="FILE", help="two such files: the paired differences")
     return parser.parse_args()
@@ -198,7 +200,8 @@ def main() -> None:
         compare(options, sets)
         return
     if options.relevance:
-        judge_relevance(options, [*sets, *(small_sets() if not options.sets or SMALL in options.sets.split(",") else [])])
+        cut = [cut_set(questions) for questions in sets] if options.cut else []
+        judge_relevance(options, [*sets, *cut, *(small_sets() if not options.sets or SMALL in options.sets.split(",") else [])])
         return
     summarise(options, sets, evaluate(options, sets))
 

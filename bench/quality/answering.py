@@ -1,21 +1,22 @@
 """Does relevance say how likely an answer is? Questions asked where their evidence is, and where it is not.
 
 Unanswerable: questions of another namespace (of the same set; of another set of paragraphs where a set has one namespace), as many
-as its own; and those that a set marks so: which ask one speaker about what the other said, or, in small namespaces, for what is not
+as its own; the same with the names of speakers here in place of theirs, which may be answered by chance; and those that a set marks so: which ask one speaker about what the other said, or, in small namespaces, for what is not
 said of something that is spoken of. Judged are the coefficients in force, and new ones that are fitted on everything but the family
 of a set (the chats of all sizes are one family, small namespaces are one; for the speakers: everything but the namespace). Half of the
 weight of a family is of questions that are answered.
 """
 
 import random
-from collections import defaultdict
+from collections import Counter, defaultdict
 from typing import Any
 
 import httpx
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.quality.sets import APART, NEAR, QuestionSet
+from bench.quality.cutting import is_foreign, renamed
+from bench.quality.sets import APART, NEAR, RENAMED, QuestionSet
 from service.recall.relevance import FEW, Evidence, sigmoid
 
 Row = dict[str, Any]
@@ -36,15 +37,19 @@ def asked_where(sets: list[QuestionSet], seed: int = 7) -> list[Row]:
             rows += [_row(questions, namespace, query["text"], kind) for query, kind in zip(own, kinds, strict=True)]
             language = questions.languages.get(namespace)
             pool = [
-                query["text"]
+                (other, query)
                 for other in others
                 for query in other.queries
-                if query["namespace"] != namespace
+                if is_foreign(query, questions, namespace)
                 and query["category"] not in {APART, NEAR}
                 and other.languages.get(query["namespace"]) == language
             ]
             count = min(kinds.count("own"), len(pool))
-            rows += [_row(questions, namespace, text, "foreign") for text in chance.sample(pool, count)]
+            for other, query in chance.sample(pool, count):
+                rows.append(_row(questions, namespace, query["text"], "foreign"))
+                if questions.dialogue and not questions.roles:
+                    text = renamed(query["text"], other.speakers(query["namespace"]), questions.speakers(namespace), chance)
+                    rows.append(_row(questions, namespace, text, RENAMED))
     return rows
 
 
@@ -58,7 +63,7 @@ def ask_relevance(client: httpx.Client, rows: list[Row], body: Row) -> list[Row]
         sent = {"k": 1, "explain": True, **body, "query": row["text"]}
         reply = client.post("/recall", json=sent, headers={"X-Namespace": row["namespace"]}).raise_for_status().json()
         parts = reply["results"][0]["explain"]["relevance"] if reply["results"] else None
-        names = ("coverage", "nearness", "unknown", "memories", "said")
+        names = ("coverage", "nearness", "terms", "unknown", "memories", "said")
         row["evidence"] = Evidence(**{name: parts[name] for name in names}) if parts else None
         row["relevance"] = reply["relevance"] or 0.0
     return rows
@@ -83,17 +88,14 @@ def calibration(stated: Values, was: Values, weights: Values) -> tuple[float, li
 
 
 def halves(rows: list[Row]) -> Values:
-    """Weights: half of each family is answered; in small namespaces a quarter is near misses. Else they weigh as they come."""
-    count: dict[tuple[str, str], int] = defaultdict(int)
-    for row in rows:
-        count[row["family"], row["kind"]] += 1
-    near = {family for family, kind in count if kind == NEAR}
-    other = {family: sum(n > 0 and kind != "own" for (of, kind), n in count.items() if of == family) for family in near}
+    """Weights: half of each family is answered; kinds of what is not share the other half. Adversarial questions weigh as they come."""
+    count = Counter((row["family"], row["kind"]) for row in rows)
+    others = Counter(family for family, kind in count if kind not in {"own", APART})
     return np.array(
         [
             1.0
-            if (family := row["family"]) not in near
-            else count[family, "own"] / count[family, row["kind"]] / (1 if row["kind"] == "own" else other[family])
+            if row["kind"] in {"own", APART}
+            else count[row["family"], "own"] / count[row["family"], row["kind"]] / others[row["family"]]
             for row in rows
         ]
     )
@@ -112,7 +114,7 @@ def fit(features: Values, was: Values, weights: Values) -> Values:
 
 def _topic(row: Row) -> list[float]:
     e = row["evidence"]
-    return [e.coverage**2, e.nearness or 0.0, float(np.log1p(e.unknown)), float(np.log(e.memories + FEW))]
+    return [e.coverage * float(np.log1p(e.terms)), e.nearness or 0.0, float(np.log1p(e.unknown)), float(np.log(e.memories + FEW))]
 
 
 def _topics(rows: list[Row]) -> Values:
@@ -172,15 +174,16 @@ def print_relevance(rows: list[Row]) -> None:
     sets, weights = np.array([row["set"] for row in rows]), halves(rows)
     ways = {"in force": np.array([row["relevance"] for row in rows]), "left out": left_out(rows)}
     print(
-        "\n| set | coefficients | questions | AUC foreign | AUC adversarial, near | ECE | own kept at 0.5; 0.2 | foreign refused |"
+        "\n| set | coefficients | questions | AUC foreign | renamed | adversarial, near | ECE | own kept at 0.5; 0.2 | foreign refused |"
     )
-    print("|---|---|---|---|---|---|---|---|")
+    print("|---|---|---|---|---|---|---|---|---|")
     for name in [*dict.fromkeys(sets), "all"]:
         of = np.ones(len(rows), bool) if name == "all" else sets == name
         for way, values in ways.items():
             own, foreign = (values[of & (kinds == kind)] for kind in ("own", "foreign"))
             adversarial = values[of & ((kinds == APART) | (kinds == NEAR))]
-            aucs = [f"{auc(own, other):.3f}" if len(other) else "–" for other in (foreign, adversarial)]
+            others = (foreign, values[of & (kinds == RENAMED)], adversarial)
+            aucs = [f"{auc(own, other):.3f}" if len(other) else "–" for other in others]
             error, _ = calibration(values[of], was[of], weights[of])
             kept = f"{100 * np.mean(own >= 0.5):.0f}; {100 * np.mean(own >= 0.2):.0f}"
             refused = f"{100 * np.mean(foreign < 0.5):.0f}; {100 * np.mean(foreign < 0.2):.0f}" if len(foreign) else "–"

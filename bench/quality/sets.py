@@ -25,6 +25,7 @@ FACTUAL = {
 }
 APART = "adversarial"  # questions that nothing answers: the total leaves them out
 NEAR = "near miss"  # the same in small namespaces: what is asked for is spoken of, but not that of it
+RENAMED = "renamed"  # questions of another namespace, with the names of speakers here
 SMALL = Path(__file__).parents[1] / "data" / "small_namespaces.jsonl"
 TOTAL_ONLY = {"beam_500k"}  # six questions a kind say nothing
 
@@ -46,7 +47,7 @@ class QuestionSet:
     @cached_property
     def dialogue(self) -> bool:
         """Whether its documents are turns that somebody said."""
-        return "speaker" in self.documents[0]
+        return bool(self.documents) and "speaker" in self.documents[0]
 
     @cached_property
     def roles(self) -> bool:
@@ -65,6 +66,10 @@ class QuestionSet:
         for document in self.documents:
             found[document["namespace"]].append(document)
         return dict(found)
+
+    def speakers(self, namespace: str) -> list[str]:
+        """Who speaks in a namespace."""
+        return sorted({document["speaker"] for document in self.namespaces[namespace]})
 
     @cached_property
     def exchanges(self) -> dict[Key, str]:

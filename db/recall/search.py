@@ -265,6 +265,7 @@ class ExpansionRow(TypedDict):
     standings: list[str] | None
     time_ids: list[int] | None
     time_gaps: list[float] | None
+    terms: int
     unknown: int
     memories: int
 
@@ -273,10 +274,11 @@ class ExpansionRow(TypedDict):
 class Coverage:
     """How much of a question memories say: the share of its terms by their rarity, by document.
 
-    `unknown`: terms that no memory of the namespace has; `memories`: how many there are.
+    `terms`: how many it has; `unknown`: those that no memory of the namespace has; `memories`: how many there are.
     """
 
     shares: dict[int, float]
+    terms: int
     unknown: int
     memories: int
 
@@ -346,7 +348,7 @@ async def read_expansion(sent: Sent[ExpansionRow], seeds: list[int]) -> Expansio
         row["share"] or 1.0,
         _hits(row, "hierarchy"),
         _hits(row, "linked"),
-        Coverage(shares, row["unknown"], row["memories"]),
+        Coverage(shares, row["terms"], row["unknown"], row["memories"]),
         dict(zip(row["standing_ids"] or [], row["standings"] or [], strict=True)),
         dict(zip(row["time_ids"] or [], row["time_gaps"] or [], strict=True)),
         _took(row, EXPANSION_STEPS),

@@ -1,6 +1,6 @@
 """How likely it is that what was found answers: a probability for each result. No database here.
 
-Two questions, and the product of their answers. Is this spoken of here at all? A logistic function of four figures, of the twenty
+Two questions, and the product of their answers. Is this spoken of here at all? A logistic function of five figures, of the twenty
 hits with which the search begins. And where the question names one speaker: did that one say it, or another? A logistic function of
 one figure. Sources of each coefficient, and how far it can be trusted: docs/design/relevance.md and `bench.recall_quality
 --relevance`.
@@ -17,21 +17,21 @@ from service.recall.sources import by_place, pack, unpack
 
 MEAN_FROM = 20  # vectors of which a mean counts for half
 STEEP = 3  # power of a score over the best one: what stands behind answers less often than its score says
-FEW = 500  # memories up to which their number says little
+FEW = 100  # memories up to which their number says little
 
 
 class Topic(NamedTuple):
     """Coefficients of the question whether this is spoken of here."""
 
     constant: float
-    coverage: float  # squared: of the question's terms, by their rarity, by the one memory that has most
+    coverage: float  # of the question's terms, by their rarity, by the one memory that has most; times ln(1 + how many there are)
     nearness: float  # of the nearest vector: cosine above the mean of the namespace, over what is left to 1
     unknown: float  # ln(1 + terms of the question that nothing here has)
     memories: float  # ln of how many there are and FEW more: among many, something always matches
 
 
-WITH_VECTORS = Topic(3.07, 5.07, 8.77, -2.01, -0.9)
-BY_WORDS = Topic(3.09, 8.11, 0.0, -2.08, -0.54)
+WITH_VECTORS = Topic(0.41, 2.9, 5.09, -1.19, -0.61)
+BY_WORDS = Topic(1.99, 3.49, 0.0, -1.64, -0.61)
 OTHERS = {"foreign", "role", "namesake"}  # standings of what is about somebody else than the question
 OWN = 0.5  # how likely what somebody says of himself answers when he asks of himself, at least
 SPEAKER = (-3.5, 9.3)  # constant, and the share of the question that the speaker's memories say, or nobody's, against others'
@@ -46,12 +46,13 @@ def sigmoid(z: float) -> float:
 class Evidence:
     """Figures of the hits in one namespace; see Topic.
 
-    `nearness` None: nothing was found by meaning. `said`: of what says something of the question, the share that the speaker whom
-    it names said, or nobody did; None: it names no one speaker, or nothing says a word of it.
+    `nearness` None: nothing was found by meaning. `terms`: of the question. `said`: of what says something of the question, the
+    share that the speaker whom it names said, or nobody did; None: it names no one speaker, or nothing says a word of it.
     """
 
     coverage: float
     nearness: float | None
+    terms: int
     unknown: int
     memories: int
     said: float | None = None
@@ -60,9 +61,10 @@ class Evidence:
     def topic(self) -> float:
         """How likely it is that this is spoken of here."""
         by = BY_WORDS if self.nearness is None else WITH_VECTORS
+        said = by.coverage * self.coverage * math.log1p(self.terms)
         near = by.nearness * max(0.0, self.nearness or 0.0)
         size = by.unknown * math.log1p(self.unknown) + by.memories * math.log(FEW + max(1, self.memories))
-        return sigmoid(by.constant + by.coverage * self.coverage**2 + near + size)
+        return sigmoid(by.constant + said + near + size)
 
     @property
     def speaker(self) -> float:
@@ -106,7 +108,8 @@ def gather(
         if (others or len(named) == 1) and (all_ := _squares(shares.values())):
             said = 1 - _squares(share for key, share in shares.items() if base | key in others) / all_
         nearness = _above(near[place], mean.get(place, 0.0), coverage.memories) if place in near else None
-        evidence[place] = Evidence(max(shares.values(), default=0.0), nearness, coverage.unknown, coverage.memories, said)
+        most, terms, unknown = max(shares.values(), default=0.0), coverage.terms, coverage.unknown
+        evidence[place] = Evidence(most, nearness, terms, unknown, coverage.memories, said)
     return evidence
 
 

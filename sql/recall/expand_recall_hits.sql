@@ -4,12 +4,11 @@
 -- without a session and a source are left out. share: what a hit lends to its neighbours, less where memories are long,
 -- since a long one stands for itself: 60 terms over their mean, at most 1. covered: how much of the question each of
 -- p_seeds says; standing_ids and standings: how documents and neighbours stand to whom the question is about
--- (hit_standings); p_user: who asks; unknown: terms of the question that no memory here has; memories: how many there
--- are. p_from, p_to: the time that the question asks about; time_ids and time_gaps: days between it and documents and
--- neighbours (days_from_period). Arms of which a namespace has nothing (hierarchy and links, names) are not asked.
--- took_ms:
--- milliseconds for neighbours, hierarchy, shared names; null for what did not take part. Security definer; checks
--- first.
+-- (hit_standings); p_user: who asks; terms: of the question; unknown: those that no memory here has; memories: how many
+-- there are. p_from, p_to: the time that the question asks about; time_ids and time_gaps: days between it and documents
+-- and neighbours (days_from_period). What a namespace has nothing of (hierarchy and links, names) is not asked.
+-- took_ms: milliseconds for neighbours, hierarchy, shared names; null for what did not take part. Security definer;
+-- checks first.
 create or replace function loci_api.expand_recall_hits(
     p_namespace text, p_query text, p_documents bigint[], p_seeds bigint[], p_arms text[], p_filter jsonb default '{}',
     p_as_of timestamptz default null, p_known_at timestamptz default null, p_user text default null,
@@ -18,7 +17,7 @@ returns table (near_of bigint[], near_ids bigint[], near_distances integer[], ne
                share double precision,
                hierarchy_ids bigint[], hierarchy_scores double precision[], hierarchy_paths jsonb,
                linked_ids bigint[], linked_scores double precision[], linked_paths jsonb, took_ms real[],
-               covered real[], unknown integer, memories bigint, standing_ids bigint[], standings text[],
+               covered real[], terms integer, unknown integer, memories bigint, standing_ids bigint[], standings text[],
                time_ids bigint[], time_gaps double precision[])
 language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
@@ -62,7 +61,7 @@ begin
     end if;
     took_ms := took_ms || (case when 'graph' = any (p_arms) then 1000 * extract(epoch from clock_timestamp() - v_at)
                            end)::real;
-    select c.covered, c.unknown, c.memories into covered, unknown, memories
+    select c.covered, c.terms, c.unknown, c.memories into covered, terms, unknown, memories
     from loci_internal.question_coverage(v_ns, p_query, p_seeds[1:20]) c;
     select array_agg(s.doc_id), array_agg(s.standing) into standing_ids, standings
     from loci_internal.hit_standings(v_ns, p_query, p_user, p_documents || near_ids, v_names, v_entities) s;

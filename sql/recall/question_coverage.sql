@@ -1,11 +1,11 @@
 -- How much of a question do these memories say? For each of p_documents the share of the question's terms that it has,
 -- by their rarity (the idf of BM25, as if 200 more memories had none of them: what is rare among two says nothing): 1
--- for one that has them all, null where the question has no terms. unknown: terms that no memory here has. memories:
--- how many there are. Terms in more than 5,000 memories weigh little and cost much: they are left out, unless there are
--- no others. Reads the blocks of the terms that stay, about 0.1 µs a posting,
+-- for one that has them all, null where the question has no terms. terms: how many it has; unknown: those that no
+-- memory here has. memories: how many there are. Terms in more than 5,000 memories weigh little and cost much: they are
+-- left out, unless there are no others. Reads the blocks of the terms that stay, about 0.1 µs a posting,
 -- and of each range that has some of these memories a vector a term.
 create or replace function loci_internal.question_coverage(p_namespace_id integer, p_query text, p_documents bigint[])
-returns table (covered real[], unknown integer, memories bigint)
+returns table (covered real[], terms integer, unknown integer, memories bigint)
 language plpgsql stable set search_path from current set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 as $$
@@ -26,8 +26,8 @@ begin
         select greatest(5000, min(c.df)) as df from counted c
     )
     select array_agg(c.term) filter (where c.df > 0), array_agg(c.weight) filter (where c.df > 0),
-           sum(c.weight), (select count(*) from counted o where o.df = 0)
-    into v_terms, v_weights, v_sum, unknown
+           sum(c.weight), (select count(*) from counted), (select count(*) from counted o where o.df = 0)
+    into v_terms, v_weights, v_sum, terms, unknown
     from counted c cross join least l where c.df <= l.df;
     with placed as materialized (  -- those that are in ranges
         select r.range, o.doc_id, b.place
@@ -67,5 +67,5 @@ begin
     return next;
 end $$;
 comment on function loci_internal.question_coverage(integer, text, bigint[]) is
-    'Share of a question''s terms that each of some memories has, by their rarity; how many terms nothing here has; '
-    'and how many memories there are.';
+    'Share of a question''s terms that each of some memories has, by their rarity; how many terms it has, and how many of '
+    'these nothing here has; and how many memories there are.';

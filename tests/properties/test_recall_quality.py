@@ -1,6 +1,7 @@
 """The benchmark of recall's quality: what it counts, how sure it says that it is, and that nothing judges what chose it."""
 
 import math
+import random
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from bench.quality import embedders
 from bench.quality.answering import auc, calibration, left_out
 from bench.quality.asking import Way, parse_way, way
 from bench.quality.choosing import Choices, choose, choose_without_family, print_choices
+from bench.quality.cutting import cut_set, is_foreign, renamed
 from bench.quality.scores import as_row, difference, mean, measured, metrics, score
 from bench.quality.sets import QuestionSet
 from service.embedding.forms import known_form
@@ -137,12 +139,41 @@ def test_what_is_judged_as_left_out_was_not_seen_by_what_judges_it() -> None:
             own = nth % 2 == 0
             coverage = (0.8 if own != (family == "odd") else 0.2) + nth / 1000
             row = {"family": family, "namespace": family, "kind": "own" if own else "foreign"}
-            rows.append(row | {"evidence": Evidence(coverage, 0.3, 1, 100)})
+            rows.append(row | {"evidence": Evidence(coverage, 0.3, 4, 1, 100)})
     values = left_out(rows)
     for family, expected in (("one", 1.0), ("odd", 0.0)):
         own, foreign = (np.array([v for v, r in zip(values, rows, strict=True) if (r["family"], r["kind"]) == (family, kind)])
                         for kind in ("own", "foreign"))  # fmt: skip
         assert auc(own, foreign) == expected
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("What did Ana tell Ben?", {"What did Cem tell Dora?", "What did Dora tell Cem?"}),
+        ("Where is ana's anagram?", {"Where is Cem's anagram?", "Where is Dora's anagram?"}),
+        ("Where is the key?", {"Where is the key?"}),
+    ],
+)
+def test_a_foreign_question_gets_the_names_of_those_who_speak_here(question: str, expected: set[str]) -> None:
+    assert {renamed(question, ["Ana", "Ben"], ["Cem", "Dora"], random.Random(seed)) for seed in range(20)} == expected
+
+
+@pytest.mark.parametrize("dialogue", [True, False])
+def test_a_namespace_that_is_cut_holds_the_evidence_of_its_questions_and_not_of_foreign_ones(dialogue: bool) -> None:
+    said = {"speaker": "Ana", "session": 1} if dialogue else {}
+    documents = [{"namespace": name, "id": f"{name}{n}", "text": str(n), **said} for name in "ab" for n in range(100)]
+    queries = [{"namespace": row["namespace"], "id": row["id"], "category": "", "evidence_ids": [row["id"]]} for row in documents]
+    whole = QuestionSet("set", documents, queries)
+    cut = cut_set(whole)
+    assert {len(held) for held in cut.namespaces.values()} == {10, 30, 80}
+    for query in cut.queries:
+        here = {document["id"] for document in cut.namespaces[query["namespace"]]}
+        assert set(query["evidence_ids"]) <= here
+        assert not is_foreign(query, cut, query["namespace"])
+        foreign = [other for other in cut.queries if is_foreign(other, cut, query["namespace"])]
+        assert foreign
+        assert not any(set(other["evidence_ids"]) & here for other in foreign)
 
 
 @pytest.mark.parametrize("embedder", ["e5", "static+e5"])

@@ -14,7 +14,13 @@ from service.recall.sources import pack
 
 SHARES = st.floats(0, 1)
 EVIDENCE = st.builds(
-    Evidence, SHARES, st.none() | st.floats(0, 1), st.integers(0, 10_000), st.integers(0, 10**12), said=st.none() | SHARES
+    Evidence,
+    SHARES,
+    st.none() | st.floats(0, 1),
+    st.integers(0, 10_000),
+    st.integers(0, 10_000),
+    st.integers(0, 10**12),
+    st.none() | SHARES,
 )
 
 
@@ -29,6 +35,11 @@ def test_it_is_a_probability(evidence: Evidence) -> None:
 def test_more_that_speaks_for_an_answer_never_makes_it_less_likely(name: str, evidence: Evidence, one: float, other: float) -> None:
     less, more = (replace(evidence, **{name: value}) for value in sorted((one, other)))
     assert less.answers <= more.answers
+
+
+@given(EVIDENCE, st.integers(0, 10_000))
+def test_as_large_a_share_of_a_longer_question_never_says_less(evidence: Evidence, more: int) -> None:
+    assert replace(evidence, terms=evidence.terms + more).answers >= evidence.answers
 
 
 @pytest.mark.parametrize("name", ["unknown", "memories"])
@@ -56,14 +67,14 @@ def test_the_best_has_the_whole_and_none_has_more_than_one_before_it(
 
 def test_each_namespace_is_judged_by_what_is_in_it_and_other_tiers_not_at_all() -> None:
     here, there, turn = pack(0, "memory", 7), pack(1, "memory", 7), pack(0, "conversation", 0)
-    knows, does_not = Evidence(1.0, 0.6, 0, 100), Evidence(0.0, 0.1, 4, 100)
+    knows, does_not = Evidence(1.0, 0.6, 4, 0, 100), Evidence(0.0, 0.1, 4, 4, 100)
     found = relevance([here, there, turn], {here: 2.0, there: 1.0, turn: 0.5}, {0: knows, 1: does_not}, {})
     assert found == {here: pytest.approx(knows.answers), there: pytest.approx(does_not.answers)}
     assert (knows.answers > 0.9, does_not.answers < 0.1) == (True, True)
 
 
 def test_what_another_said_speaks_against_the_one_who_is_named() -> None:
-    found = {0: Coverage({1: 0.9, 2: 0.3}, 0, 500)}
+    found = {0: Coverage({1: 0.9, 2: 0.3}, 4, 0, 500)}
     near = nearest(Hits({1: 0.6, 2: 0.2}, {}))
     by_her = gather(found, near, {}, {1: "Ana", 2: "Ben"}, {"Ana"})[0]
     by_him = gather(found, near, {}, {1: "Ben", 2: "Ana"}, {"Ana"})[0]
@@ -75,8 +86,8 @@ def test_what_another_said_speaks_against_the_one_who_is_named() -> None:
 
 
 def test_the_mean_of_a_namespace_is_taken_off_so_that_a_model_with_high_cosines_is_no_surer() -> None:
-    low = gather({0: Coverage({1: 0.5}, 1, 10_000)}, {0: 0.4}, {0: 0.0}, {}, set())[0]
-    high = gather({0: Coverage({1: 0.5}, 1, 10_000)}, {0: 0.88}, {0: 0.8}, {}, set())[0]
+    low = gather({0: Coverage({1: 0.5}, 4, 1, 10_000)}, {0: 0.4}, {0: 0.0}, {}, set())[0]
+    high = gather({0: Coverage({1: 0.5}, 4, 1, 10_000)}, {0: 0.88}, {0: 0.8}, {}, set())[0]
     assert high.nearness is not None
     assert low.nearness is not None
     assert math.isclose(high.nearness, low.nearness, abs_tol=0.01)
