@@ -4,6 +4,7 @@ import re
 
 from migrations.sql_files import split, sql_files
 from tests.catalogue import OBJECTS
+from tests.house.figures import names_its_behaviour
 from tests.sql_style import problems
 
 FILES = dict(sql_files())
@@ -22,12 +23,15 @@ def test_what_is_wrong_in_a_file_is_found_by_line() -> None:
     ]
 
 
-def test_a_file_is_named_by_what_it_declares() -> None:
+def test_a_file_says_what_behaviour_it_holds_or_is_named_after_what_it_declares() -> None:
     named = {path: {item.name.split(".")[-1] for item in OBJECTS if item.path == path} for path, _ in FILES.items()}
     strange = [
         path
         for path, names in named.items()
-        if names and path.split("/")[-1].removesuffix(".sql") not in names and not path.endswith(("triggers.sql", "views.sql"))
+        if names
+        and path.split("/")[-1].removesuffix(".sql") not in names
+        and not path.endswith(("triggers.sql", "views.sql"))
+        and not names_its_behaviour(path)
     ]
     assert strange == []
 
