@@ -1,23 +1,32 @@
 """Files that programs of today wrote, each named with its version, are read right: tests/data/written.
 
 Those of Zep are made by the models of its client, because its server is nobody's to run; texts that Claude Code writes for itself are
-taken out of its session.
+taken out of its session, and so are the prompts of Letta. Letta and OpenMemory are Apache-2.0, as mem0 and Graphiti are.
 """
 
 import json
 import sqlite3
+import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from service.transfer.foreign.records import Entity, Link, Memory, Turn
+from service.transfer.foreign.sources import open_source
 from tests.catalogue import ROOT
 from tests.cli.conftest import Loci
 from tests.cli.test_transfer_foreign import FACTS, imported
 from tests.cli.test_transfer_formats import read
 
 WRITTEN = ROOT / "tests" / "data" / "written"
+DATABASES = {"mem0-2.2.1-history.sql", "openmemory-2026-07.sql"}  # as text
+PERSONA = "This is a blank starter personality. You must ask the user to provide a personality prompt or preference."
+NOT_KNOWN_YET = """I haven't gotten to know this person yet.
+
+I'm curious about them - not just their preferences, but who they are. What are they building and why does it matter to them? What's their background? How do they like to work? What frustrates them? What excites them?
+
+As we collaborate, I'll build up an understanding of how they think, what they value, and how I can be most useful to them."""
 EXPECTED: dict[str, tuple[list[tuple[str, ...]], list[str]]] = {  # what is read of a file, and what has no place
     "mem0-2.2.1-get-all.json": ([("Lives in Braga", "mira", "mira"), ("I own a canoe", "mira", "")], ["hash"]),
     "graphiti-core-0.31.2.json": (
@@ -29,14 +38,21 @@ EXPECTED: dict[str, tuple[list[tuple[str, ...]], list[str]]] = {  # what is read
     "zep-cloud-4.0.1-nodes.json": ([], []),
     "langgraph-1.2.24-items.json": ([("Lives in Braga", "", ""), ('{"name": "Mira", "city": "Braga"}', "", "")], []),
     "claude-code-2.1.197.jsonl": ([], []),
+    "letta-0.16.8.af": ([("Lives in Braga", "user", ""), ("I am a desk clerk.", "desk", "")], ["system prompts", "tools"]),
+    "letta-0.16.8-messages.json": ([], []),
+    "letta-code-0.34.12.zip": ([(NOT_KNOWN_YET, "user", ""), (PERSONA, "desk", "")], []),
+    "openmemory-2026-07.zip": (
+        [("Lives in Braga", "cursor", "mira"), ("Works at Loom", "cursor", "mira"), ("Likes rain", "cursor", "mira"), ("I own a canoe", "mira", "")],
+        ["access lists", "changes of states"],
+    ),
 }  # fmt: skip
 
 
-def history(folder: Path) -> Path:
-    """The history of changes that mem0 2.2.1 wrote, as the database that it was."""
-    path = folder / "history"
+def database(folder: Path, name: str) -> Path:
+    """A SQLite database that a program wrote, as the file that it was."""
+    path = folder / "database"
     with sqlite3.connect(path) as made:
-        made.executescript((WRITTEN / "mem0-2.2.1-history.sql").read_text())
+        made.executescript((WRITTEN / name).read_text())
     made.close()
     return path
 
@@ -49,7 +65,7 @@ def test_what_a_program_of_today_wrote_is_known_and_read(name: str) -> None:
 
 
 def test_every_file_that_a_program_wrote_is_looked_at() -> None:
-    assert {path.name for path in WRITTEN.iterdir()} == {*EXPECTED, "mem0-2.2.1-history.sql"}
+    assert {path.name for path in WRITTEN.iterdir()} == {*EXPECTED, *DATABASES}
 
 
 def test_a_session_of_claude_code_is_its_words_and_nothing_that_it_writes_for_itself() -> None:
@@ -60,6 +76,76 @@ def test_a_session_of_claude_code_is_its_words_and_nothing_that_it_writes_for_it
         ("user", "Where do I live?"),
         ("assistant", "Braga it is."),
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        (
+            "letta-0.16.8.af",
+            [("desk", "assistant", "More human than human is our motto."), ("desk", "user", "I moved to Braga."), ("desk", "assistant", "Braga it is.")],
+        ),
+        (
+            "letta-0.16.8-messages.json",
+            [("letta", "assistant", "More human than human is our motto."), ("letta", "user", "I moved to Braga."), ("letta", "assistant", "Braga it is.")],
+        ),
+        (
+            "letta-code-0.34.12.zip",
+            [
+                ("desk/local-conv-1", "user", "I moved to Braga."),
+                ("desk/local-conv-1", "assistant", "Let me look."),
+                ("desk/local-conv-1", "assistant", "Braga it is."),
+                ("desk/local-conv-2", "user", "Where do I live?"),
+                ("desk/local-conv-2", "assistant", "Braga it is."),
+            ],
+        ),
+    ],
+)  # fmt: skip
+def test_what_was_said_to_an_agent_of_letta_is_its_words_alone(name: str, said: list[tuple[str, str, str]]) -> None:
+    found, _ = read(WRITTEN / name)
+    assert [(record.session, record.role, record.content) for record in found if isinstance(record, Turn)] == said
+
+
+def test_keys_that_lie_beside_the_memory_of_letta_are_neither_read_nor_sent(tmp_path: Path) -> None:
+    with zipfile.ZipFile(WRITTEN / "letta-code-0.34.12.zip") as packed:
+        packed.extractall(tmp_path)
+    assert (tmp_path / "providers" / "auth.json").exists()
+    for source in (open_source(tmp_path), open_source(WRITTEN / "letta-code-0.34.12.zip")):
+        with source.stack:
+            assert not [file.path for file in source.files if file.path.endswith("auth.json")]
+
+
+def test_a_block_and_a_memory_file_of_an_agent_are_one_lineage() -> None:
+    lineages = [
+        {record.lineage for record in read(WRITTEN / name)[0] if isinstance(record, Memory)}
+        for name in ("letta-0.16.8.af", "letta-code-0.34.12.zip")
+    ]
+    assert lineages == [{"desk/human", "desk/persona"}] * 2
+
+
+def test_a_backup_of_openmemory_and_its_database_say_the_same(loci: Loci, namespace: str, tmp_path: Path) -> None:
+    backup, notes = read(WRITTEN / "openmemory-2026-07.zip")
+    stored, others = read(database(tmp_path, "openmemory-2026-07.sql"))
+    assert sorted(map(_told, backup)) == sorted(map(_told, stored))
+    assert (notes.no_place, notes.skipped) == (others.no_place, others.skipped)
+    assert notes.skipped == {"memories that were deleted there": 1}
+    first = imported(loci, WRITTEN / "openmemory-2026-07.zip", namespace)
+    again = imported(loci, tmp_path / "database", namespace)
+    assert (first["written"]["memories"], first["wrong"], sum(again["written"].values())) == (4, 0, 0)
+
+
+def _told(record: Any) -> tuple[Any, ...]:
+    """What a memory says, whichever file it was in."""
+    return (
+        record.key,
+        record.content,
+        record.source,
+        record.about,
+        sorted(record.tags),
+        record.valid_to,
+        record.made,
+        str(record.metadata),
+    )
 
 
 def test_pages_of_zep_meet_in_their_graph() -> None:
@@ -74,7 +160,7 @@ def test_pages_of_zep_meet_in_their_graph() -> None:
 
 @pytest.mark.parametrize("history_first", [True, False])
 def test_both_exports_of_mem0_meet_in_their_versions(loci: Loci, namespace: str, tmp_path: Path, history_first: bool) -> None:
-    paths = [history(tmp_path), WRITTEN / "mem0-2.2.1-get-all.json"]
+    paths = [database(tmp_path, "mem0-2.2.1-history.sql"), WRITTEN / "mem0-2.2.1-get-all.json"]
     reports = [imported(loci, path, namespace) for path in (paths if history_first else paths[::-1])]
     assert [report["wrong"] for report in reports] == [0, 0]
     found = loci.rows(FACTS, namespace)

@@ -1,25 +1,30 @@
-"""Letta: agent files (`.af`, of version 2 and of 0.6), and pages of archival passages, which no agent file holds."""
+"""Letta: agent files (`.af`, of version 2 and of 0.6), pages of messages and of passages, and what Letta Code keeps."""
 
 import json
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
+from service.transfer.foreign import letta_code
+from service.transfer.foreign.claude_code import without_machine
 from service.transfer.foreign.items import each, is_list, values
 from service.transfer.foreign.records import Json, Memory, Notes, Record, Turn, Unreadable
 from service.transfer.foreign.sources import Source
 from service.transfer.foreign.values import WrongValue, category, label, list_of, moment, object_of, stated, text_of, words_of
 
 ROLES = ("system", "user", "assistant", "tool", "approval", "summary")
-HUMAN = "human"  # label of the block about the person
+SAID = {"user_message": "user", "assistant_message": "assistant"}  # of a page of messages
 LOST = ("tools", "tool_rules", "mcp_servers", "skills", "groups", "files", "sources", "tool_exec_environment_variables")
 
 
 def read(source: Source, notes: Notes) -> Iterator[Record]:
     """Blocks, each in a lineage of its agent and label; what was said; passages."""
+    if letta_code.is_stored(source):
+        yield from letta_code.read(source, notes)
+        return
     for file in source.files:
         if is_list(file):
-            yield from each(values(file, notes), notes, lambda place, item: _passage(place, item, notes))
+            yield from each(values(file, notes), notes, lambda place, item: _listed(place, item, notes))
             continue
         whole = object_of_file(file.json(), file.place())
         for name in LOST:
@@ -71,6 +76,7 @@ def _blocks(place: str, agent: Json, blocks: dict[str, Json], notes: Notes) -> l
 
 def _agent(place: str, agent: Json, blocks: Any, notes: Notes) -> Iterator[Record]:
     name = label(str(agent.get("name") or "agent"))
+    notes.lose("system prompts", int(bool(agent.get("system"))))
     notes.lose("secrets", len(agent["secrets"]) if isinstance(agent.get("secrets"), dict) else 0)
     for block in blocks if isinstance(blocks, list) else []:
         here = f"{place}.blocks.{block.get('label') if isinstance(block, dict) else '?'}"
@@ -114,7 +120,7 @@ def _block(place: str, block: Json, agent: str, tags: list[str]) -> Memory | Non
         tags=tags,
         made=made,
         changed=changed,
-        source="user" if name == HUMAN else agent,  # of whom it tells; the persona's I is the agent
+        source="user" if name == letta_code.HUMAN else agent,  # of whom it tells; the persona's I is the agent
         metadata=about,
     )
 
@@ -127,10 +133,7 @@ def _turn(place: str, message: Json, agent: str, number: int) -> Turn | None:
     said = moment(message.get("created_at"), "created_at")
     text: Any = _text(message.get("content"))
     if role == "user":
-        with suppress(ValueError):
-            envelope = json.loads(text)
-            if isinstance(envelope, dict):
-                text = envelope.get("message") if envelope.get("type") == "user_message" else ""
+        text = _words_of_user(text)
     elif role == "assistant":
         text = _sent(message) or ("" if message.get("tool_calls") else text)
     else:
@@ -139,6 +142,15 @@ def _turn(place: str, message: Json, agent: str, number: int) -> Turn | None:
         return None
     key = f"{agent}/{message.get('created_at') or ''}/{number}"
     return Turn(place, key, agent, role, text, said, stated(source_system="letta", agent=agent))
+
+
+def _words_of_user(text: Any) -> str:
+    """What a person said, out of its envelope and without what programs wrote beside it; nothing of events."""
+    with suppress(ValueError):
+        envelope = json.loads(text)
+        if isinstance(envelope, dict):
+            text = envelope.get("message") if envelope.get("type") == "user_message" else ""
+    return without_machine(text).strip() if isinstance(text, str) else ""
 
 
 def _text(content: Any) -> str:
@@ -157,6 +169,24 @@ def _sent(message: Json) -> str:
             except (ValueError, AttributeError, TypeError):
                 raise WrongValue("tool_calls: the arguments of send_message are no JSON") from None
     return ""
+
+
+def _listed(place: str, item: Json, notes: Notes) -> Iterator[Record]:
+    """What a page lists: passages, or messages."""
+    if "message_type" not in item:
+        yield from _passage(place, item, notes)
+        return
+    role, text = SAID.get(item["message_type"]), _text(item.get("content"))
+    words = _words_of_user(text) if role == "user" else text.strip()
+    if call := item.get("tool_call"):
+        role, words = "assistant", _sent({"tool_calls": [{"function": call}]})
+    if role is None or not words:
+        notes.skip("messages of the system, tools and events, and thoughts")
+        return
+    agent, conversation = item.get("agent_id"), item.get("conversation_id")
+    session = label("/".join(part for part in (agent, conversation) if isinstance(part, str)) or "letta")
+    key = f"{session}/{text_of(item.get('id'), 'id')}"
+    yield Turn(place, key, session, role, words, moment(item.get("date"), "date"), stated(source_system="letta", agent=agent))
 
 
 def _passage(place: str, item: Json, notes: Notes) -> Iterator[Record]:

@@ -1,4 +1,4 @@
-"""Formats that fewer people have: OpenMemory, CrewAI, supermemory, Gemini's activity."""
+"""Formats that fewer people have: CrewAI, supermemory, Gemini's activity."""
 
 import hashlib
 import html
@@ -8,63 +8,15 @@ from typing import Any
 
 from service.transfer.foreign.items import each, preview, values
 from service.transfer.foreign.records import Json, Link, Memory, Notes, Record, Turn, end_versions
-from service.transfer.foreign.sources import File, Source, unpacked
+from service.transfer.foreign.sources import Source
 from service.transfer.foreign.values import WrongValue, category, list_of, moment, object_of, stated, text_of, words_of
 
-STATES = ("active", "paused", "archived", "deleted")
 RELATIONS = {"updates", "extends", "derives"}
 ACTIVITY = ("Prompted ", "Asked ", "Said ")
 UNSEEN = re.compile(r"<(?P<script>script\b)|<style\b", re.IGNORECASE)
 ENDS = {"script": re.compile(r"</script\s*+>", re.IGNORECASE), "style": re.compile(r"</style\s*+>", re.IGNORECASE)}
 MARKUP = re.compile(r"<[^>]*+>?")
 BREAK = re.compile(r"<(?:br|/p|/li|/div)\b[^<>]*+>", re.IGNORECASE)
-
-
-def read_openmemory(source: Source, notes: Notes) -> Iterator[Record]:
-    """Memories that are there; archived ones are ended, deleted ones left out."""
-
-    def make(place: str, item: Json) -> Iterator[Record]:
-        state = item.get("state", "active")
-        if state not in STATES:
-            raise WrongValue(f"state: must be one of {', '.join(STATES)}, not {state!r}")
-        text, key = text_of(item.get("content"), "content"), text_of(item.get("id"), "id")
-        if state == "deleted":
-            notes.skip("memories that were deleted there")
-            return
-        made, changed = moment(item.get("created_at"), "created_at"), moment(item.get("updated_at"), "updated_at")
-        archived = moment(item.get("archived_at"), "archived_at") or changed or made
-        ended = archived if state == "archived" else None
-        metadata = {**object_of(item.get("metadata") or {}, "metadata"), **stated(state=state)}
-        tags, app = words_of(item.get("categories")), item.get("app")
-        source_of = app if isinstance(app, str) else None
-        yield Memory(
-            place,
-            key,
-            text,
-            lineage=key,
-            tags=tags,
-            valid_to=ended,
-            made=made,
-            changed=changed,
-            source=source_of,
-            metadata=metadata,
-        )
-
-    lines_too = [file for file in source.files if not file.path or file.path.rsplit("/", 1)[-1].startswith("memories")]
-    preferred = [file for file in lines_too if ".jsonl" in file.path] or lines_too
-    for file in preferred:
-        yield from each(_packed(file, notes), notes, make)
-
-
-def _packed(file: File, notes: Notes) -> Iterator[tuple[str, Any]]:
-    """The items of a file that may itself be packed."""
-    opened = unpacked(file) if file.path.endswith(".gz") else None
-    if opened is None:
-        yield from values(file, notes, "memories")
-        return
-    with opened.stack:
-        for inner in opened.files:
-            yield from values(inner, notes, "memories")
 
 
 def read_crewai(source: Source, notes: Notes) -> Iterator[Record]:

@@ -5,6 +5,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from service.transfer.foreign.items import first_lines, is_list, preview
+from service.transfer.foreign.letta_code import is_message
 from service.transfer.foreign.markdown import lenient
 from service.transfer.foreign.records import Json, Unreadable
 from service.transfer.foreign.sources import File, Source
@@ -25,6 +26,7 @@ KEYS: tuple[tuple[frozenset[str], str], ...] = tuple(
         ("core_memory messages", "letta"),
         ("archive_id text", "letta"),
         ("is_deleted text tags", "letta"),
+        ("message_type date", "letta"),
         ("documents memories", "supermemory"),
         ("schema_version source_bank_id", "hindsight"),
         ("cogx_version", "cogx"),
@@ -52,7 +54,7 @@ KEYS: tuple[tuple[frozenset[str], str], ...] = tuple(
 LISTS = ("conversations", "memories", "items", "store")
 GRAPH = ("episodes", "entities", "nodes", "edges", "facts")
 OF_CLAUDE_CODE = {"user", "feedback", "project", "reference"}
-TABLES = {"history": "mem0-history", "store": "langgraph"}
+TABLES = {"history": "mem0-history", "store": "langgraph", "memory_status_history": "openmemory"}
 
 
 def recognise(source: Source) -> str | None:
@@ -77,13 +79,20 @@ def of_file(file: File) -> str | None:
     return _of_notes([file]) if looks_like_notes and b"\x00" not in head else None
 
 
-def of_object(value: Json) -> str | None:
-    """The format that an object belongs to, by its keys."""
-    keys = value.keys()
+def _of_kind(value: Json) -> str | None:
+    """The format that an object belongs to, by what it calls itself."""
     if value.get("kind") == "namespace" and value.get("format") == "loci":
         return "loci"
     if value.get("type") in ("entity", "relation"):
         return "mcp-memory"
+    return "letta" if is_message(value) else None
+
+
+def of_object(value: Json) -> str | None:
+    """The format that an object belongs to, by its keys."""
+    if (name := _of_kind(value)) is not None:
+        return name
+    keys = value.keys()
     for wrapper in LISTS:
         items = value.get(wrapper)
         inner = items[0] if isinstance(items, list) and items else None
@@ -133,6 +142,7 @@ def _of_notes(files: list[File]) -> str | None:
         ("okf", any({"okf_version", "x_memanto"} & each.keys() for each in found)),
         ("basic-memory", any("permalink" in each for each in found)),
         ("mem0", any({"id", "created_at"} <= each.keys() for each in found)),
+        ("letta", {"memory.md", "persona.md"} <= names),
         ("claude-code", bool(names & {"memory.md", "claude.md"}) or any(_of_claude_code(each) for each in found)),
         ("okf", bool(plain) and all("type" in fields[path] for path in plain)),
     )

@@ -37,7 +37,7 @@ DEEPEST = 200  # levels of lists and objects in a file of items
 LEVELS = {"start_array": 1, "start_map": 1, "end_array": -1, "end_map": -1}
 LONGEST_PATH = 4096  # characters in an archive
 MOST_FOLDERS = 100  # that a member lies in
-HIDDEN = frozenset({".git", ".trash", "__MACOSX"})
+HIDDEN = frozenset({".git", ".trash", "__MACOSX", "auth.json"})  # the last one holds keys of a program beside its memory
 FILLED, NEWLINE = re.compile(rb"\S[^\n]*+"), 10
 Binary = IO[bytes]
 
@@ -266,7 +266,7 @@ def _folder(path: Path) -> Source:
         relative = Path(root).relative_to(path)
         folders[:] = sorted(name for name in folders if name not in HIDDEN and not (Path(root) / name).is_symlink())
         source.folders.update((relative / name).as_posix() for name in folders)
-        for name in sorted(names):
+        for name in sorted(set(names) - HIDDEN):
             found = Path(root) / name
             if not found.is_file() or found.is_symlink():
                 source.skipped += 1

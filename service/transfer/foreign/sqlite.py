@@ -1,14 +1,17 @@
-"""SQLite databases of other systems: mem0's history of changes, and LangGraph's store. Read as a copy, and nothing in them runs.
+"""SQLite databases of other systems: mem0's history of changes, LangGraph's store, mem0's OpenMemory.
 
-A table is read where it is nothing but a table. Views, virtual tables and generated columns are programs that their author wrote.
+They are read as a copy, and nothing in them runs. A table is read where it is nothing but a table. Views, virtual tables and
+generated columns are programs that their author wrote.
 """
 
+import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from itertools import groupby
 from typing import Any
+from uuid import UUID
 
 from service.transfer.foreign.records import Json, Memory, Notes, Record, Unreadable, end_versions
 from service.transfer.foreign.scratch import SCRATCH
@@ -37,7 +40,31 @@ SAFE = (
     "pragma cache_size = -4096",
     "pragma temp_store = file",
 )
-COLUMNS = {"history": "pragma table_xinfo(history)", "store": "pragma table_xinfo(store)"}
+COLUMNS = {
+    "history": "pragma table_xinfo(history)",
+    "store": "pragma table_xinfo(store)",
+    "users": "pragma table_xinfo(users)",
+    "apps": "pragma table_xinfo(apps)",
+    "categories": "pragma table_xinfo(categories)",
+    "memory_categories": "pragma table_xinfo(memory_categories)",
+    "memories": "pragma table_xinfo(memories)",
+}
+OPENMEMORY = """
+    select m.id, u.user_id as user, a.name as app, m.content, m.metadata, m.state, m.created_at, m.updated_at, m.archived_at
+    from memories m not indexed
+    left join users u not indexed on u.id = m.user_id
+    left join apps a not indexed on a.id = m.app_id
+    order by m.id"""
+LABELS = """
+    select l.memory_id, c.name
+    from memory_categories l not indexed
+    join categories c not indexed on c.id = l.category_id
+    order by l.memory_id, c.name"""
+OPENMEMORY_LOST = {
+    "memory_status_history": ("select count(*) from memory_status_history not indexed", "changes of states"),
+    "access_controls": ("select count(*) from access_controls not indexed", "access lists"),
+    "memory_access_logs": ("select count(*) from memory_access_logs not indexed", "logs of access"),
+}
 EVENTS = ("ADD", "UPDATE", "DELETE")  # in their order
 EARLIEST = datetime.min.replace(tzinfo=UTC)
 FUNCTIONS = {"count"}
@@ -170,3 +197,24 @@ def store_rows(file: File) -> Iterator[tuple[str, Json]]:
         _check(file, connection, "store")
         for number, row in enumerate(connection.execute("select * from store not indexed order by prefix, key")):
             yield file.place(f"store row {number + 1}"), dict(row)
+
+
+def openmemory_rows(file: File, notes: Notes) -> Iterator[tuple[str, Json]]:
+    """The memories of OpenMemory, with the names of their users, apps and categories, and ids as its backups write them."""
+    with opened(file) as connection:
+        for table in ("memories", "users", "apps", "categories", "memory_categories"):
+            _check(file, connection, table)
+        labels = {
+            key: [row["name"] for row in rows]
+            for key, rows in groupby(connection.execute(LABELS), key=lambda row: row["memory_id"])
+        }
+        for row in connection.execute(OPENMEMORY):
+            place = file.place(f"memories {row['id']!r}")
+            try:
+                metadata = json.loads(row["metadata"]) if isinstance(row["metadata"], str) else None
+                yield place, {**dict(row), "id": str(UUID(row["id"])), "metadata": metadata, "categories": labels.get(row["id"])}
+            except (ValueError, AttributeError, RecursionError) as error:
+                notes.error(place, f"has an id or metadata of no known shape: {error}")
+        for table in OPENMEMORY_LOST.keys() & _names(connection):
+            count, what = OPENMEMORY_LOST[table]
+            notes.lose(what, connection.execute(count).fetchone()[0])

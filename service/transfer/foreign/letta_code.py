@@ -1,0 +1,123 @@
+"""Letta Code: its folder `~/.letta/lc-local-backend` (versions 0.3x), a conversation of it, or what `letta memory export` wrote.
+
+A memory is a Markdown file of an agent, with the same lineage as the block of that label in an agent file.
+"""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import PurePosixPath
+from typing import Any
+
+from service.transfer.foreign.claude_code import without_machine
+from service.transfer.foreign.items import first_lines, lines
+from service.transfer.foreign.markdown import front_matter
+from service.transfer.foreign.records import Json, Memory, Notes, Record, Turn, Unreadable
+from service.transfer.foreign.sources import File, Source
+from service.transfer.foreign.values import WrongValue, category, label, list_of, moment, object_of, stated, text_of
+
+HUMAN = "human"  # the file, or the block, about the person
+INDEX = "memory.md"
+SKILLS = "skills"  # a folder of programs
+
+
+def is_message(value: Json) -> bool:
+    """Whether a line of a session is one of Letta Code: others write such sessions too, without its ids."""
+    message = value.get("message")
+    metadata = message.get("metadata") if isinstance(message, dict) else None
+    return isinstance(metadata, dict) and {"agent_id", "conversation_id"} <= metadata.keys()
+
+
+def is_stored(source: Source) -> bool:
+    """Whether these files are of Letta Code, and not agent files or pages."""
+    return any(file.path.endswith(".md") or any(map(is_message, first_lines(file))) for file in source.files)
+
+
+def read(source: Source, notes: Notes) -> Iterator[Record]:
+    """What was said, conversation by conversation; memory files, each in a lineage of its agent and its path."""
+    names = _agent_names(source)
+    for file in source.files:
+        folders = PurePosixPath(file.path).parts[:-1]
+        if SKILLS in folders:
+            notes.skip("files of skills")
+        elif file.path.endswith(".md"):
+            yield from _memory_file(file, names, notes)
+        elif source.single is not None or file.path.endswith(".jsonl"):
+            yield from _conversation(file, names, notes)
+        elif "agents" not in folders:
+            notes.skip("files of settings and system prompts")
+
+
+def _agent_names(source: Source) -> dict[str, str]:
+    """The names of agents by their ids."""
+    names = {}
+    for file in source.files:
+        if PurePosixPath(file.path).parent.name == "agents" and file.path.endswith(".json"):
+            with suppress(Unreadable):
+                agent = file.json()
+                if isinstance(agent, dict) and isinstance(agent.get("name"), str):
+                    names[str(agent.get("id"))] = label(agent["name"])
+    return names
+
+
+def _conversation(file: File, names: dict[str, str], notes: Notes) -> Iterator[Turn]:
+    for place, item in lines(file, notes):
+        try:
+            found = _turn(place, object_of(item), names, notes)
+        except WrongValue as error:
+            notes.error(place, str(error))
+            continue
+        if found is not None:
+            yield found
+
+
+def _turn(place: str, item: Json, names: dict[str, str], notes: Notes) -> Turn | None:
+    if item.get("type") != "message":
+        notes.skip(f"lines of type {item.get('type')!r}") if item.get("type") != "session" else None
+        return None
+    message = object_of(item.get("message"), "message")
+    metadata = object_of(message.get("metadata") or {}, "message.metadata")
+    role, words = message.get("role"), _words(message.get("content"))
+    if role not in ("user", "assistant") or not words:
+        notes.skip("results of tools, and messages without words")
+        return None
+    agent = names.get(str(metadata.get("agent_id")), "agent")
+    conversation = label(text_of(metadata.get("conversation_id"), "message.metadata.conversation_id"))
+    said = moment(item.get("timestamp"), "timestamp")
+    key = f"{metadata.get('agent_id')}/{conversation}/{text_of(item.get('id'), 'id')}"
+    return Turn(place, key, f"{agent}/{conversation}", role, words, said, stated(agent=agent, model=message.get("model")))
+
+
+def _words(content: Any) -> str:
+    """What was said, without what the program told the model between the words of people."""
+    if isinstance(content, str):
+        return without_machine(content).strip()
+    parts = [
+        part.get("text") for part in list_of(content, "message.content") if isinstance(part, dict) and part.get("type") == "text"
+    ]
+    return without_machine("\n\n".join(part for part in parts if isinstance(part, str))).strip()
+
+
+def _memory_file(file: File, names: dict[str, str], notes: Notes) -> Iterator[Memory]:
+    """`MEMORY.md` is an index of the others and is left out."""
+    parts = PurePosixPath(file.path).parts
+    if parts[-1].lower() == INDEX:
+        notes.skip("indexes of memory files (MEMORY.md)")
+        return
+    root = parts.index("memory") + 1 if "memory" in parts[:-1] else 0
+    agent = names.get(parts[root - 2], label(parts[root - 2])) if root > 1 else "agent"
+    name = "/".join(parts[root:]).removesuffix(".md")
+    fields, body = front_matter(file.text())
+    try:
+        text = text_of(body.strip(), "the file")
+    except WrongValue as error:
+        notes.error(file.place(), str(error))
+        return
+    yield Memory(
+        file.place(),
+        f"{agent}/{name}",
+        text,
+        lineage=f"{agent}/{name}",
+        category=category("letta", name),
+        source="user" if name == HUMAN else agent,
+        metadata=stated(label=name, description=fields.get("description")),
+    )
