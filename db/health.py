@@ -10,6 +10,7 @@ from psycopg import errors as pg
 from db.migrate import head, is_known
 from db.models.reembedding import EmbeddingModelRow
 from db.pool import Connection
+from migrations.sql_files import digest_schema
 
 FORGETS = "the pooler knows no prepared statements: PgBouncer does from 1.21 on, with max_prepared_statements"
 PATIENCE = 2.0  # seconds for a session of a pooler
@@ -64,6 +65,25 @@ async def check_revision(connection: Connection) -> Check:
     return Check(
         "migrations", False, f"{said}: " + ("a later version has migrated it; start that" if later else "run `loci migrate`")
     )
+
+
+async def is_replayed(connection: Connection) -> bool:
+    """The schema is what this version's files make, and the service's sessions in this database begin as they should.
+
+    Settings of roles are not in a dump: a restored database has the note, and not them.
+    """
+    if not (await check_revision(connection)).ok:
+        return False
+    row = await (
+        await connection.execute(
+            """select exists (select from pg_constraint c where c.conrelid = to_regclass('public.loci_version')
+                              and obj_description(c.oid, 'pg_constraint') = %s)
+                      and exists (select from pg_db_role_setting s join pg_database d on d.oid = s.setdatabase
+                                  where d.datname = current_database() and s.setrole = 'loci_app'::regrole) as replayed""",
+            [digest_schema()],
+        )
+    ).fetchone()
+    return bool(row and row["replayed"])
 
 
 async def check_indexes(connection: Connection) -> Check:

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, Engine, create_engine, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import IntegrityError, ProgrammingError
 
-from migrations.replay import replay, until_free
+from migrations.replay import note_digest, replay, until_free
 from migrations.schema_files import STAY, set_roles
 
 # As alembic makes it, so that there is something to lock before the first revision.
@@ -83,6 +83,7 @@ def run() -> None:
             with connection.begin():  # by itself: roles are all databases', and are locked until its end
                 set_roles(connection)
             with connection.begin():
+                note_digest(connection)
                 connection.execute(text("set local role loci_owner"))
                 replay(connection)
     engine.dispose()

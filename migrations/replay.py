@@ -4,13 +4,15 @@ What has no file any more is dropped in the same transaction.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 from psycopg import errors as pg
+from psycopg import sql
 from sqlalchemy import Connection, text
 from tenacity import retry, retry_if_exception, stop_after_delay, wait_random_exponential
 
 from migrations.schema_files import execute
-from migrations.sql_files import SqlObject, about_all, declared
+from migrations.sql_files import SqlObject, about_all, declared, digest_schema
 
 # Functions that use pgvector take this path with them (`set search_path from current`); all other names are qualified.
 VECTOR_PATH = """
@@ -80,6 +82,17 @@ def replay(connection: Connection) -> None:
         except Exception as error:
             error.add_note(f"while loading {path}")
             raise
+
+
+def note_digest(connection: Connection) -> None:
+    """Note in the caller's transaction which files made the schema, so that the next start sees that nothing is to be done.
+
+    The note is on the key of the table of revisions: on the table itself it would wait for the lock of this migration. A migration
+    over a role that owns neither leaves the note as it is: only the embedded server is asked for it, where a superuser migrates.
+    """
+    note = sql.SQL("comment on constraint loci_version_pkc on public.loci_version is {}").format(sql.Literal(digest_schema()))
+    with suppress(pg.InsufficientPrivilege), connection.begin_nested():
+        connection.connection.cursor().execute(note)
 
 
 def load(connection: Connection, waiting: Sequence[SqlObject]) -> None:

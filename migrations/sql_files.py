@@ -1,8 +1,10 @@
 """The files of sql/, read as the objects that they declare."""
 
+import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
@@ -42,13 +44,24 @@ def split(text: str) -> list[str]:
     return [statement for statement in [*statements, current.strip()] if statement]
 
 
-def sql_files(folder: Traversable | None = None, path: str = "sql") -> Iterator[tuple[str, str]]:
-    """Yield (path, text) of each file of sql/ and of the folders in it, in order of the path."""
+def sql_files(
+    folder: Traversable | None = None, path: str = "sql", endings: tuple[str, ...] = (".sql",)
+) -> Iterator[tuple[str, str]]:
+    """Yield (path, text) of each file of sql/, or of another folder, and of the folders in it, in order of the path."""
     for entry in sorted((folder or files("sql")).iterdir(), key=lambda item: item.name):
         if entry.is_dir():
-            yield from sql_files(entry, f"{path}/{entry.name}")
-        elif entry.name.endswith(".sql"):
+            yield from sql_files(entry, f"{path}/{entry.name}", endings)
+        elif entry.name.endswith(endings):
             yield f"{path}/{entry.name}", entry.read_text(encoding="utf-8")
+
+
+@cache
+def digest_schema() -> str:
+    """A digest of all that makes a schema: the files of sql/ and of migrations/."""
+    found = hashlib.sha256()
+    for path, text in (*sql_files(), *sql_files(files("migrations"), "migrations", (".sql", ".py"))):
+        found.update(f"{path}\0{text}\0".encode())
+    return found.hexdigest()
 
 
 def declared() -> list[SqlObject]:

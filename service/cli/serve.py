@@ -17,7 +17,7 @@ import typer
 from service.cli.loading import loading
 from service.cli.output import echo
 from service.cli.owner_socket import OwnerSocket, leave_socket
-from service.cli.session import Session, bring_up, check_revision, command_origin, open_pool, reach, start_embedded
+from service.cli.session import Session, check_revision, command_origin, open_pool, prepare_embedded, reach, start_embedded
 from service.cli.shell import Failure
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ def _open(settings: "Settings") -> "tuple[str, EmbeddedServer | None]":
         return settings.database_url, None
     server = start_embedded(settings)
     try:
-        bring_up(server.url("postgres"))
+        prepare_embedded(server)
     except BaseException:
         server.stop()
         raise

@@ -79,8 +79,8 @@ def command_origin() -> "Origin":
 def reach(settings: "Settings", *, make: bool = False) -> tuple[str, "EmbeddedServer | None"]:
     """The URL of the restricted role, and the embedded server if that is the one. Raises Failure where there is no database.
 
-    None is made but with `make`. An embedded server that runs already is joined without migrating it again: migrations lock what
-    others read.
+    None is made but with `make`. An embedded server that runs already is joined without migrating it again where its revision is
+    this version's: migrations lock what others read.
     """
     if settings.database_url:
         asyncio.run(check_revision(settings.database_url))
@@ -88,12 +88,17 @@ def reach(settings: "Settings", *, make: bool = False) -> tuple[str, "EmbeddedSe
     require_embedded(settings, make=make)
     server = start_embedded(settings)
     try:
-        if not server.joined or not asyncio.run(_is_current(server.url("loci_app"))):
-            bring_up(server.url("postgres"))
+        prepare_embedded(server, replayed=not server.joined)
     except BaseException:
         server.stop()
         raise
     return server.url("loci_app"), server
+
+
+def prepare_embedded(server: "EmbeddedServer", *, replayed: bool = True) -> None:
+    """Bring an embedded server to this version's schema, unless it is there; `replayed`: with all functions of this version."""
+    if not asyncio.run(_is_current(server.url("loci_app"), replayed=replayed)):
+        bring_up(server.url("postgres"))
 
 
 def bring_up(url: str, app_password: str | None = None, *, restored: bool = False) -> None:
@@ -173,12 +178,12 @@ async def check_revision(url: str) -> None:
         raise Failure(f"the database is not at this version's schema: {check.detail}")
 
 
-async def _is_current(url: str) -> bool:
+async def _is_current(url: str, *, replayed: bool) -> bool:
     from db import health
 
     try:
         async with connect(url) as connection:
-            return (await health.check_revision(connection)).ok
+            return await health.is_replayed(connection) if replayed else (await health.check_revision(connection)).ok
     except Failure:  # the role does not exist yet
         return False
 

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, LiteralString
 
 import psycopg
 import pytest
@@ -12,7 +12,7 @@ from alembic.script import ScriptDirectory
 from psycopg import sql
 from psycopg.rows import dict_row
 
-from db.health import Check, check_revision
+from db.health import Check, check_revision, is_replayed
 from db.migrate import NewerSchema, _config, head, is_known, upgrade
 from migrations.replay import LOCK, StillNeeded
 from tests.databases import VERSION, Database, Server, as_shipped
@@ -189,6 +189,45 @@ def test_a_schema_of_a_later_version_is_refused_and_left_alone(cloned: Database)
 async def revision_of(database: Database) -> Check:
     async with await psycopg.AsyncConnection.connect(database.app_url, row_factory=dict_row) as connection:
         return await check_revision(connection)
+
+
+async def is_made_by_these_files(database: Database) -> bool:
+    async with await psycopg.AsyncConnection.connect(database.app_url, row_factory=dict_row) as connection:
+        return await is_replayed(connection)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "comment on constraint loci_version_pkc on public.loci_version is 'of another version with the same revisions'",
+        "comment on constraint loci_version_pkc on public.loci_version is null",
+        "update public.loci_version set version_num = 'later'",
+        "delete from public.loci_version",
+        "alter role loci_app in database {} reset all",  # as in a database that a dump was restored into
+    ],
+)
+def test_a_schema_is_taken_as_it_is_only_where_these_files_made_all_of_it(cloned: Database, statement: LiteralString) -> None:
+    assert asyncio.run(is_made_by_these_files(cloned))
+    with cloned.admin() as connection:
+        connection.execute(sql.SQL(statement).format(sql.Identifier(cloned.name)))
+    assert not asyncio.run(is_made_by_these_files(cloned))
+
+
+def test_an_upgrade_mends_a_schema_that_other_files_made(cloned: Database) -> None:
+    with cloned.admin() as connection:
+        connection.execute("comment on constraint loci_version_pkc on public.loci_version is 'other files'")
+    upgrade(cloned.admin_url)
+    assert asyncio.run(is_made_by_these_files(cloned))
+
+
+def test_an_upgrade_that_fails_leaves_the_note_of_what_is_there(cloned: Database) -> None:
+    with cloned.admin() as connection:
+        connection.execute("comment on constraint loci_version_pkc on public.loci_version is 'other files'")
+        connection.execute("create function loci.gone() returns integer language sql return 1")
+        connection.execute("create view public.mine as select loci.gone()")
+    with pytest.raises(StillNeeded):
+        upgrade(cloned.admin_url)
+    assert not asyncio.run(is_made_by_these_files(cloned))
 
 
 def test_there_is_one_head_and_every_revision_is_known() -> None:
