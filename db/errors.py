@@ -15,6 +15,7 @@ LociError
 │   └── TooManyAtOnce
 ├── HeadersTooLarge  431
 ├── Unavailable   503  08xxx, 53xxx, 57P0x, 40001, 40P01, 25P03, a full pool
+│   └── Moved    LOCI1
 └── DeadlineExceeded  504  57014, 25P04
 """
 
@@ -161,6 +162,14 @@ class Unavailable(LociError):
 
 
 @dataclass
+class Moved(Unavailable):
+    """The namespace is in another cell, or on its way there; `cell` is its number."""
+
+    cell: str = ""
+    slug, title = "in-another-cell", "In another cell"
+
+
+@dataclass
 class DeadlineExceeded(LociError):
     """The request took longer than requests of its kind may; what it had begun was taken back, unless it was being committed."""
 
@@ -221,11 +230,15 @@ VANISHED = {
     "entity_sessions_entity_fkey",
     "edge_observations_edge_fkey",
 }
+MOVED = "LOCI1"  # refuse_moved_namespace
+# A namespace that was there when the request began is not any more: deleted, or moved to another cell.
+OF_NAMESPACE = "_namespace_id_fkey"
 
 
 def retryable(error: psycopg.Error) -> bool:
     """Whether the same work may succeed if it is done again from the start."""
-    return isinstance(error, RETRYABLE) or error.diag.constraint_name in VANISHED
+    broken = error.diag.constraint_name or ""
+    return isinstance(error, RETRYABLE) or broken in VANISHED or broken.endswith(OF_NAMESPACE)
 
 
 def translate(error: psycopg.Error | PoolTimeout | PoolClosed) -> LociError | None:
@@ -234,6 +247,9 @@ def translate(error: psycopg.Error | PoolTimeout | PoolClosed) -> LociError | No
         return Unavailable("no connection to the database was free in time", hint="Try again in a moment.")
     if error.sqlstate is None:
         return _from_client(error)
+    if error.sqlstate == MOVED:
+        detail = error.diag.message_primary or "the namespace is in another cell"
+        return Moved(detail, hint="Ask that cell, or try again in a moment.", cell=error.diag.message_detail or "")
     if error.sqlstate in LATE:
         return DeadlineExceeded()
     if UNAVAILABLE.fullmatch(error.sqlstate):

@@ -25,18 +25,26 @@ def migrate(
     restored: Annotated[
         bool, typer.Option("--restored", help="The database was set back: refuse the cursors of its change feed.")
     ] = False,
+    cell: Annotated[
+        int | None, typer.Option("--cell", metavar="N", min=1, max=200, help="Make the database this cell of several.")
+    ] = None,
 ) -> None:
     """Bring the schema to this version.
 
     Over LOCI_MIGRATION_URL, else in the embedded PostgreSQL.
     """
     from db.migrate import head
+    from service.cells.commands import make_cell
     from service.settings import get_settings
 
     settings = get_settings()
     password = app_password or settings.app_password
     if settings.migration_url:
         _upgrade(settings.migration_url, password, restored=restored)
+        if cell is not None:
+            make_cell(settings.migration_url, cell)
+    elif cell is not None:
+        raise Failure("a cell needs LOCI_MIGRATION_URL", "The embedded PostgreSQL sends nothing to other cells.")
     elif settings.database_url:
         raise Failure(
             "DATABASE_URL is the service's connection, which may not change the schema",

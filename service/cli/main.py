@@ -52,6 +52,7 @@ COMMANDS: dict[str, Source] = {
     "key": Source("service.access.commands.keys:app"),
     "grant": Source("service.access.commands.grants:app"),
     "invitation": Source("service.access.commands.invitations:app"),
+    "cell": Source("service.cells.commands:app"),
     "analyst": Source("service.access.commands.analysts:app"),
     "serve": Source("service.cli.serve:serve", SILENT),
     "worker": Source("service.cli.serve:worker", SILENT),

@@ -48,6 +48,7 @@ HEADERS: Json = {
     "X-Loci-Server": "Where there are standbys: the kind of server that answered, primary or standby",
     "Idempotency-Replayed": "true: this is the kept reply to a request with the same Idempotency-Key",
     "Retry-After": "Seconds to wait before the request is sent again",
+    "X-Loci-Cell": "Where there are cells: the number of the one that has the namespace",
     "WWW-Authenticate": "Bearer",
     "Allow": "Methods that this path knows",
 }
@@ -184,7 +185,7 @@ def _headers(status: str, method: str, operation: str) -> list[str]:
     names = ["X-Request-Id"]
     if method != "get" and status.startswith("2") and operation not in ASKING:
         names += ["X-Operation-Id", "Idempotency-Replayed"]
-    return names + {"401": ["WWW-Authenticate"], "429": ["Retry-After"], "503": ["Retry-After"]}.get(status, [])
+    return names + {"401": ["WWW-Authenticate"], "429": ["Retry-After"], "503": ["Retry-After", "X-Loci-Cell"]}.get(status, [])
 
 
 def _links(made: Json, path: str, response: Json) -> Json:

@@ -21,6 +21,7 @@ from db.errors import (
     Invalid,
     LociError,
     MethodNotAllowed,
+    Moved,
     NotFound,
     RateLimited,
     Unauthorized,
@@ -80,6 +81,8 @@ def problem_of(error: LociError, request_id: str | None = None) -> dict[str, Any
 
 def headers_of(error: LociError) -> dict[str, str]:
     """The headers that go with an error."""
+    if isinstance(error, Moved):
+        return {"Retry-After": "1", "X-Loci-Cell": error.cell}
     if isinstance(error, Unavailable):
         return {"Retry-After": "1"}
     if isinstance(error, RateLimited):

@@ -70,6 +70,28 @@ def set_(name: Name, assignments: Assignments) -> None:
 
 
 @app.command()
+def move(
+    name: Name,
+    to: Annotated[int, typer.Option("--to", metavar="CELL", min=1, help="Number of the cell.")],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say how much it is, and how long writers will wait.")] = False,
+) -> None:
+    """Move a namespace to another cell while agents work in it.
+
+    Over LOCI_MIGRATION_URL, in the cell that has it. Broken off, the same command goes on where it was.
+    """
+    from db.cells.move import move_namespace, plan_move
+    from service.cells.commands import this_cell
+
+    with this_cell() as url:
+        if dry_run:
+            plan = plan_move(url, name, to)
+            tell(plan, lambda: print_fields(dict(plan)))
+            return
+        moved = move_namespace(url, name, to, watch=lambda step: None if step.endswith("unnoted") else complain(step))
+    tell(moved, said(f"{name} is in cell {to}; writers waited {moved['held_seconds'] or 0:.2f} s. Back up both cells now."))
+
+
+@app.command()
 def delete(name: Name, yes: Yes = False) -> None:
     """Delete a namespace and everything in it."""
     with service() as rest:

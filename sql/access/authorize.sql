@@ -1,6 +1,7 @@
 -- May the caller act in this namespace with this role? Without a name it is the caller's default_namespace, and never
 -- another. An agent without a grant gets the same answer whether or not the namespace exists. A key may do less than
--- its agent: by its scope, and in the namespaces that it names alone. Uses two primary keys; about 20 µs.
+-- its agent: by its scope, and in the namespaces that it names alone. One that has moved to another cell has no row
+-- here, and is refused with the cell. Uses two primary keys; about 20 µs.
 create or replace function loci_internal.authorize(p_namespace text, p_role text) returns integer
 language plpgsql stable parallel safe security definer set search_path = ''
 as $$
@@ -20,8 +21,10 @@ begin
     v_role := loci_internal.scoped_role(v_granted);
 
     if v_role is null then
+        perform loci_internal.refuse_moved_namespace(p_namespace);
         perform loci_internal.refuse_namespace(p_namespace);
     elsif v_namespace_id is null then
+        perform loci_internal.refuse_moved_namespace(v_name);
         raise no_data_found using
             message = format('namespace %L does not exist', v_name), column = 'namespace',
             hint = 'Create it with POST /api/v1/namespaces, `loci namespace create`, or create=True of the Python '
@@ -38,7 +41,7 @@ begin
 end $$;
 comment on function loci_internal.authorize(text, text) is
     'Id of a namespace in which the caller has at least this role (reader, writer, admin). Errors: 42501 without it, '
-    'P0002 for an unknown namespace.';
+    'P0002 for an unknown namespace, LOCI1 for one in another cell.';
 
 -- Say why a namespace is refused: the one that was named (null: none was), to a caller without a grant there. Errors:
 -- 42501.

@@ -11,6 +11,7 @@ declare
     v_id       integer;
 begin
     if exists (select from loci_data.namespaces n where n.name = p_name)
+        or exists (select from loci_data.namespace_cells c where c.name = p_name)
         or not v_operator and (coalesce(current_setting('loci.scope_namespaces', true), '') <> ''
                                or not exists (select from loci_data.agents a
                                               where a.id = v_agent and loci_internal.is_admin(a.home_id))) then

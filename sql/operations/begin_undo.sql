@@ -20,6 +20,11 @@ begin
     if not found then
         raise no_data_found using message = format('operation %s does not exist', p_id), column = 'id';
     end if;
+    if v_made.action = 'move_namespace' then
+        raise unique_violation using column = 'id',
+            message = format('operation %s moved the namespace to this cell', p_id),
+            hint = 'Move it back with `loci namespace move`.';
+    end if;
     select o.* into v_first from loci_data.operations o where o.namespace_id = p_namespace_id and o.id = v_made.undoes
         for update;
     v_by := coalesce(v_made.undone_by, case when v_first.undone_by <> p_id then v_first.undone_by end, (

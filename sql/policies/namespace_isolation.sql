@@ -8,8 +8,9 @@ begin
         select c.oid::regclass as name,
                case when c.relname = 'namespaces' then 'id = any ((select loci.readable_namespaces())::integer[])'
                     when c.relname = 'embedding_models' then 'true'
-                     when c.relname in ('agents', 'api_keys', 'browser_sessions', 'feeds', 'grants',
-                                       'idempotency_keys', 'invitations', 'key_uses', 'namespace_locks',
+                     when c.relname in ('agents', 'api_keys', 'browser_sessions', 'cells', 'feeds', 'grants',
+                                       'idempotency_keys', 'invitations', 'key_uses', 'namespace_cells',
+                                       'namespace_locks', 'namespace_moves',
                                        'rate_buckets', 'service_locks', 'turn_locks')
                          then null
                     else 'namespace_id = any ((select loci.readable_namespaces())::integer[])' end as rule

@@ -22,7 +22,7 @@ begin
             order by l.slot for update;
         return true;
     end if;
-    return v_free = (select count(*) from loci_data.namespace_locks l
+    return v_free > 0 and v_free = (select count(*) from loci_data.namespace_locks l
                      where l.namespace_id = p_namespace_id and l.name = p_name);
 end $$;
 comment on function loci_internal.lock_alone(integer, text, boolean) is

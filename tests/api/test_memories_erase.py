@@ -29,7 +29,7 @@ where c.relnamespace = 'loci_data'::regnamespace and c.relkind in ('r', 'p') and
   and format_type(a.atttypid, null) in ('text', 'text[]', 'jsonb', 'tsvector', 'json', 'character varying', 'bytea')"""
 # Tables whose text is not a memory's and does not come from one: who may call, settings, the other tiers, and a status.
 NOT_OF_MEMORIES = {
-    *("feeds", "invitations", "namespace_locks", "service_locks", "turn_locks"),
+    *("cells", "feeds", "invitations", "namespace_cells", "namespace_locks", "namespace_moves", "service_locks", "turn_locks"),
     *("namespaces", "agents", "api_keys", "browser_sessions", "key_uses", "grants", "embedding_models", "edge_types", "working_memory", "conversation_turns", "context_sessions"),
     *("attribute_beliefs", "decay_changes", "session_ends", "feedback_events", "edge_moves"),
     "recalls",  # the text of a question is the asker's

@@ -28,7 +28,17 @@ from tests.databases import Database
 from tests.services import Service, serve
 
 NOBODY = str(uuid4())
-OPERATORS = {"analyst", "demo", "doctor", "migrate", "psql", "reembed", "verify", "worker"}  # first words: on the database itself
+OPERATORS = {
+    "analyst",
+    "cell",
+    "demo",
+    "doctor",
+    "migrate",
+    "psql",
+    "reembed",
+    "verify",
+    "worker",
+}  # first words: on the database itself
 NEEDS_NOTHING = {"config", "connect", "hook", "prompt list", "prompt show"}  # neither service nor database
 MAKES = {"serve", "demo"}
 # What goes another way over a database than over a service: streams both ways, work that is waited for, and one of each plain kind.
@@ -91,6 +101,7 @@ CALLS = {
     "namespace list": "",
     "namespace show": "default",
     "namespace set": "default rrf_k=60",
+    "namespace move": "{namespace} --to 2 | LOCI_MIGRATION_URL",
     "namespace delete": "{namespace} --yes",
     "key create": "",
     "key list": "",
@@ -105,6 +116,11 @@ CALLS = {
     "invitation list": "{agent}",
     "invitation accept": "{agent} -n {word} | no invitation",
     "invitation decline": "{agent} -n {word} | no invitation",
+    "cell add": "--url http://cell.example --database postgresql://db/loci | LOCI_MIGRATION_URL",
+    "cell list": "| LOCI_MIGRATION_URL",
+    "cell check": "| LOCI_MIGRATION_URL",
+    "cell remove": "2 | LOCI_MIGRATION_URL",
+    "cell map": "-o {path} | LOCI_MIGRATION_URL",
     "analyst create": "{word} -n default | LOCI_MIGRATION_URL",
     "analyst password": "{word} | LOCI_MIGRATION_URL",
     "analyst drop": "{word} | LOCI_MIGRATION_URL",

@@ -12,9 +12,10 @@ from tests.catalogue import ROOT, SUBJECTS
 # What serves all subjects, by layer.
 ROOMS = {
     "sql": {"grants", "policies", "shared", "text"},
-    "service": {"cli", "connect", "embedding", "http", "llm", "mcp", "observability", "rerank", "text", "worker"},
+    "service": {"cells", "cli", "connect", "embedding", "http", "llm", "mcp", "observability", "rerank", "text", "worker"},
     "db": {
         "cancellation",
+        "cells",
         "embedded",
         "errors",
         "health",

@@ -17,6 +17,7 @@ APART = {
     "agents",
     "api_keys",
     "browser_sessions",
+    "cells",
     "embedding_models",
     "namespaces",
     "rate_buckets",

@@ -50,6 +50,8 @@ NOT_EXPORTED = {
     "outbox": "the change feed of this server",
     "changes": "the change feed of this server",
     "feeds": "how far that feed reaches",
+    "namespace_cells": "in which cell it is, which is a matter of the servers, not of the data",
+    "namespace_moves": "how far its move to another cell has come",
     "namespace_locks": "what transactions of this server wait for each other at",
     "turn_locks": "what transactions of this server wait for each other at",
     "idempotency_keys": "replies to requests that were sent to this server",

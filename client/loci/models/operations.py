@@ -66,7 +66,9 @@ class OperationChange(BaseModel):
 
     position: int = Field(description="Number in the change feed of the namespace")
     kind: str = Field(description="memory, placement, link, entity, edge, aspect, attribute, …")
-    action: Literal["created", "changed", "erased"] = Field(description="created, changed, or erased (deleted for good)")
+    action: Literal["created", "changed", "erased", "moved"] = Field(
+        description="created, changed, erased (deleted for good), or moved (of a namespace: to this cell)"
+    )
     subject_id: UUID | None = Field(description="Id of the thing; of a place the lineage's, of a link its source")
     content: str | None = Field(description="Of a memory: its content now, unless it was erased")
     before: dict[str, Any] | None = Field(description="Changed fields as they were; null for what is new, or was erased since")
@@ -85,7 +87,9 @@ class ForeseenChange(BaseModel):
     """A thing that a dry run would change or erase."""
 
     kind: str = Field(description="memory, attribute, edge, entity, placement, link, …", examples=["memory"])
-    action: Literal["created", "changed", "erased"] = Field(description="created, changed, or erased (deleted for good)")
+    action: Literal["created", "changed", "erased", "moved"] = Field(
+        description="created, changed, erased (deleted for good), or moved (of a namespace: to this cell)"
+    )
     subject_id: UUID | None = Field(description="Id of the thing; of a place the lineage's, of a link its source")
     content: str | None = Field(description="What it is in words, as it is now; null for kinds that have no text")
     before: dict[str, Any] | None = Field(description="Changed fields as they are; null for what is new or would be erased")

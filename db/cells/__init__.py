@@ -1,0 +1,1 @@
+"""Cells: several whole Locis whose databases know each other's agents, and between which namespaces move."""

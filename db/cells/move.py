@@ -1,0 +1,303 @@
+"""A namespace moves to another cell while agents write: steps that are noted where it comes from, each of which may be repeated.
+
+planned → linked → copied → fenced → opened → unlinked → emptied. Killed anywhere, the same call goes on: up to the fence the
+source has the namespace, from the fence on nobody until the target has opened it, and never two. docs/design/cells.md says more.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import LiteralString, TypedDict
+
+from psycopg import errors as pg
+from psycopg import sql
+from psycopg.types.json import Jsonb
+
+from db.cells.cells import link_name, number_of, revision_of, url_of
+from db.cells.database import (
+    CellError,
+    Session,
+    connect,
+    drop_link,
+    drop_slot,
+    end_of_log,
+    has_arrived,
+    rows,
+    run,
+    value,
+    wait_until,
+)
+
+COPIED = 3600.0  # seconds that a copy may take before the command gives up; repeating it goes on
+ARRIVED = 30.0  # seconds that writers are held at most while the rest arrives
+TRIES = 20  # of the cut, while transactions are open that write to it
+LOCKS: LiteralString = "set local lock_timeout = '2s'; set local idle_in_transaction_session_timeout = '60s'"
+MODELS: LiteralString = (
+    "select to_jsonb(m) - array['active', 'filling', 'created_at'] as model from loci_data.embedding_models m order by id"
+)
+PUBLISH: LiteralString = "create publication {link} for table {tables} with (publish_via_partition_root = true)"
+SUBSCRIBE: LiteralString = """
+create subscription {link} connection {url} publication {link} with (run_as_owner = true, copy_data = true, slot_name = {link})"""
+# One that is only planned may be planned anew; one that has ended here is found again by whoever repeats the command.
+UNDER_WAY: LiteralString = """
+select m.namespace_id, m.cell_id from loci_data.namespace_moves m
+where m.name = %s and m.step <> 'planned'
+  and (m.step <> 'emptied'
+       or m.cell_id = %s and not exists (select from loci_data.namespaces n where n.id = m.namespace_id)
+          and exists (select from loci_data.namespace_cells c where (c.namespace_id, c.cell_id) = (m.namespace_id, m.cell_id)))"""
+LOOSE: LiteralString = """
+select count(*) from pg_subscription_rel r join pg_subscription s on s.oid = r.srsubid
+where s.subname = %s and r.srsubstate <> 'r'"""
+
+
+class Plan(TypedDict):
+    """What a move would do."""
+
+    namespace: str
+    cell: int
+    rows: int
+    bytes: int
+    oldest_transaction_seconds: float
+    held_seconds: float
+
+
+class Moved(TypedDict):
+    """How a move has ended."""
+
+    namespace: str
+    cell: int
+    held_seconds: float | None
+
+
+@dataclass(frozen=True)
+class Ends:
+    """The two cells of a move, and the namespace."""
+
+    source: Session
+    target: Session
+    source_url: str
+    source_number: int
+    number: int
+    namespace_id: int
+    name: str
+
+    @property
+    def link(self) -> str:
+        """How publication, subscription and slot are called."""
+        return f"loci_move_{self.namespace_id}_to_{self.number}"
+
+
+Watcher = Callable[[str], None]
+
+
+def move_namespace(source_url: str, name: str, number: int, *, watch: Watcher = lambda _: None) -> Moved:
+    """Move a namespace, or go on with a move that was broken off; `watch` is told each step when it is done.
+
+    Raises CellError: up to the fence the source goes on with the namespace.
+    """
+    with connect(source_url, "this cell") as source:
+        here, namespace_id = number_of(source), _begin(source, name, number)
+        with connect(url_of(source, number), f"cell {number}") as target:
+            ends = Ends(source, target, url_of(source, here), here, number, namespace_id, name)
+            _require_pair(ends)
+            watch(_step_of(ends))
+            for step, work in STEPS.items():
+                if _step_of(ends) in _before(step):
+                    work(ends)
+                    watch(f"{step} unnoted")
+                    _note(ends, step)
+                    watch(step)
+        held = value(source, "select held_seconds from loci_data.namespace_moves where namespace_id = %s", namespace_id)
+    return {"namespace": name, "cell": number, "held_seconds": held}
+
+
+def plan_move(source_url: str, name: str, number: int) -> Plan:
+    """What a move would do, and how long writers would wait: as long as counting takes now and open transactions last."""
+    with connect(source_url, "this cell") as source, connect(url_of(source, number), f"cell {number}") as target:
+        namespace_id = _require_here(source, name, number)
+        _require_pair(Ends(source, target, "", number_of(source), number, namespace_id, name))
+        began = time.monotonic()
+        counts = value(source, "select loci_internal.count_moved_rows(%s)", namespace_id)
+        counted = time.monotonic() - began
+        size = value(source, "select loci_internal.measure_moved_rows(%s)::bigint", namespace_id)
+        oldest = value(
+            source,
+            "select coalesce(extract(epoch from clock_timestamp() - min(xact_start)), 0)::float8 from pg_stat_activity "
+            "where datname = current_database() and backend_xid is not null and pid <> pg_backend_pid()",
+        )
+    return {
+        "namespace": name, "cell": number, "rows": sum(counts.values()), "bytes": size,
+        "oldest_transaction_seconds": oldest, "held_seconds": 2 * counted + oldest,
+    }  # fmt: skip
+
+
+def _require_here(source: Session, name: str, number: int) -> int:
+    """The number of a namespace that is here. Raises CellError."""
+    found = value(source, "select id from loci_data.namespaces where name = %s", name)
+    if found is None:
+        elsewhere = value(source, "select cell_id from loci_data.namespace_cells where name = %s", name)
+        where = "there is none in any cell" if elsewhere is None else f"it is in cell {elsewhere}: run the command there"
+        raise CellError(f"namespace {name} is not in this cell", where)
+    if number == number_of(source):
+        raise CellError(f"namespace {name} is in cell {number}")
+    return int(found)
+
+
+def _begin(source: Session, name: str, number: int) -> int:
+    """Note a move, or find the one that is under way; the namespace's number. Raises CellError where another works at it."""
+    open_one = rows(source, UNDER_WAY, name, number)
+    if open_one and open_one[0]["cell_id"] != number:
+        raise CellError(f"namespace {name} is on its way to cell {open_one[0]['cell_id']}", "Finish that move first.")
+    namespace_id = open_one[0]["namespace_id"] if open_one else _require_here(source, name, number)
+    if not value(source, "select pg_try_advisory_lock(hashtext('loci namespace move'), %s)", namespace_id):
+        raise CellError(f"another command moves namespace {name}", "Wait for it.")
+    if not open_one:
+        source.execute(
+            "insert into loci_data.namespace_moves (namespace_id, name, cell_id) values (%s, %s, %s) "
+            "on conflict (namespace_id) do update set name = excluded.name, cell_id = excluded.cell_id, step = 'planned', "
+            "carried = null, held_seconds = null, started_at = clock_timestamp(), stepped_at = clock_timestamp()",
+            [namespace_id, name, number],
+        )
+    return int(namespace_id)
+
+
+def _require_pair(ends: Ends) -> None:
+    """Raise CellError where a namespace cannot go from the one cell to the other."""
+    if number_of(ends.target) != ends.number:
+        raise CellError(
+            f"the database of cell {ends.number} says that it is cell {number_of(ends.target)}", "See `loci cell list`."
+        )
+    if revision_of(ends.source) != revision_of(ends.target):
+        raise CellError("the cells are at different revisions of the schema", "Run `loci migrate` in the older one.")
+    if rows(ends.source, MODELS) != rows(ends.target, MODELS) and value(
+        ends.source, "select 1 from loci_data.memory_vectors where namespace_id = %s limit 1", ends.namespace_id
+    ):
+        raise CellError("the cells have different embedding models", "Use the same models, registered in the same order, in both.")
+
+
+def _step_of(ends: Ends) -> str:
+    return str(value(ends.source, "select step from loci_data.namespace_moves where namespace_id = %s", ends.namespace_id))
+
+
+def _note(ends: Ends, step: str) -> None:
+    ends.source.execute(
+        "update loci_data.namespace_moves set step = %s, stepped_at = clock_timestamp() where namespace_id = %s",
+        [step, ends.namespace_id],
+    )
+
+
+def _before(step: str) -> list[str]:
+    """The steps that stand before one."""
+    order = ["planned", *STEPS]
+    return order[: order.index(step)]
+
+
+def link_cells(ends: Ends) -> None:
+    """Publish the namespace's rows and subscribe to them. Where the subscription is not there, nothing of it counts: begin anew."""
+    if value(ends.target, "select 1 from pg_subscription where subname = %s", ends.link) is not None:
+        return
+    drop_slot(ends.source, ends.link)
+    _empty(ends.target, ends.namespace_id)
+    run(ends.source, "drop publication if exists {link}", link=sql.Identifier(ends.link))
+    tables = [row["name"] for row in rows(ends.source, "select t::text as name from loci_internal.moved_tables() t")]
+    parts = [
+        sql.SQL("{} where (namespace_id = {})").format(sql.Identifier(*each.split(".")), sql.Literal(ends.namespace_id))
+        for each in tables
+    ]
+    run(ends.source, PUBLISH, link=sql.Identifier(ends.link), tables=sql.SQL(", ").join(parts))
+    run(ends.target, SUBSCRIBE, link=sql.Identifier(ends.link), url=sql.Literal(ends.source_url))
+
+
+def wait_for_copy(ends: Ends) -> None:
+    """Wait until all tables are copied, and what was written meanwhile has come."""
+    wait_until(lambda: value(ends.target, LOOSE, ends.link) == 0, lambda: _stuck(ends), COPIED)
+    _wait_for_rest(ends, ends.link)
+
+
+def fence(ends: Ends) -> None:
+    """Hold the writers, wait for the rest, compare, and let nobody work in the namespace here any more: one transaction."""
+    for left in reversed(range(TRIES)):
+        try:
+            _fence_once(ends)
+        except pg.LockNotAvailable:  # somebody writes for long: let the others go on, and try again
+            if not left:
+                raise CellError(
+                    f"a transaction writes to {ends.name} all the time", "Repeat the command when it has ended."
+                ) from None
+            time.sleep(1.0)
+        else:
+            return
+
+
+def _fence_once(ends: Ends) -> None:
+    _wait_for_rest(ends, ends.link)
+    with ends.source.transaction():
+        ends.source.execute(LOCKS)
+        ends.source.execute("select loci_internal.hold_namespace(%s)", [ends.namespace_id])
+        ends.source.execute("select from loci_data.namespaces where id = %s for update", [ends.namespace_id])
+        began = time.monotonic()
+        with connect(ends.source_url, "this cell") as second:
+            _wait_for_rest(ends, ends.link, second, ARRIVED)
+        sent = value(ends.source, "select loci_internal.count_moved_rows(%s)", ends.namespace_id)
+        come = value(ends.target, "select loci_internal.count_moved_rows(%s)", ends.namespace_id)
+        if sent != come:
+            differ = ", ".join(sorted(each for each in {*sent, *come} if sent.get(each) != come.get(each)))
+            raise CellError(f"the cells have not the same rows of {ends.name}: {differ}", "Repeat the command.")
+        held = time.monotonic() - began
+        ends.source.execute("set local session_replication_role = replica")
+        ends.source.execute("select loci_internal.fence_namespace(%s, make_interval(secs => %s))", [ends.namespace_id, held])
+
+
+def open_at_target(ends: Ends) -> None:
+    """Open the namespace in its new cell, when that has heard of all grants and keys that were given before the fence."""
+    _wait_for_rest(ends, link_name(ends.source_number, ends.number))
+    carried = value(ends.source, "select carried from loci_data.namespace_moves where namespace_id = %s", ends.namespace_id)
+    with ends.target.transaction():
+        ends.target.execute("set local session_replication_role = replica")
+        ends.target.execute("select loci_internal.open_namespace(%s)", [Jsonb(carried)])
+
+
+def unlink(ends: Ends) -> None:
+    """Drop the subscription, so that nothing that is deleted at the source from here on is deleted at the target."""
+    drop_link(ends.target, ends.link)
+    drop_slot(ends.source, ends.link)
+    run(ends.source, "drop publication if exists {link}", link=sql.Identifier(ends.link))
+
+
+def empty_source(ends: Ends) -> None:
+    """Delete the rows that were left behind."""
+    _empty(ends.source, ends.namespace_id)
+
+
+STEPS: dict[str, Callable[[Ends], None]] = {
+    "linked": link_cells,
+    "copied": wait_for_copy,
+    "fenced": fence,
+    "opened": open_at_target,
+    "unlinked": unlink,
+    "emptied": empty_source,
+}
+
+
+def _empty(session: Session, namespace_id: int) -> None:
+    """Delete the rows of a namespace that is not here. Raises CellError where it is."""
+    try:
+        with session.transaction():
+            session.execute("set local session_replication_role = replica")
+            session.execute("select loci_internal.empty_namespace(%s)", [namespace_id])
+    except pg.ObjectNotInPrerequisiteState as error:
+        raise CellError(error.diag.message_primary or str(error), "`loci cell check` says which cells have it.") from None
+
+
+def _wait_for_rest(ends: Ends, link: str, session: Session | None = None, patience: float = COPIED) -> None:
+    """Wait until a subscriber has all that is committed at the source now."""
+    asked = session or ends.source
+    position = end_of_log(asked)
+    wait_until(lambda: has_arrived(asked, link, position), lambda: _stuck(ends), patience)
+
+
+def _stuck(ends: Ends) -> CellError:
+    return CellError(
+        f"cell {ends.number} does not take what this cell sends",
+        "The log of its database says why; repeat the command when it does.",
+    )
