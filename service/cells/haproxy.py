@@ -12,7 +12,7 @@ BACKEND = """
 backend cell_{number}
     option httpchk GET /readyz
     http-check expect status 200
-    server cell_{number} {address} check inter 1s fall 2 rise 1{tls}
+    server cell_{number} {address} check inter 1s fall 2 rise 1 init-addr last,libc,none{tls}
 """
 # In capitals, as HAProxy writes a hash. A key that names no namespace works in its default one.
 KEYS = """
