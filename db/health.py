@@ -51,6 +51,19 @@ async def check_role(connection: Connection) -> Check:
     return Check("role", not wrong, detail)
 
 
+async def cell_number(connection: Connection) -> int | None:
+    """Which cell the database is; None: there are no cells."""
+    row = await (await connection.execute("select loci_api.cell_number() as number")).fetchone()
+    return row["number"] if row else None
+
+
+async def check_cell(connection: Connection) -> Check:
+    """The database is no cell, or one that other cells follow and that claims nothing of theirs."""
+    row = await (await connection.execute("select loci_api.cell_problem() as problem")).fetchone()
+    wrong = row["problem"] if row else None
+    return Check("cell", wrong is None, f"this cell must not serve: {wrong}" if wrong else "claims what it has")
+
+
 async def check_revision(connection: Connection) -> Check:
     """The schema is at the revision that this code was written for."""
     try:

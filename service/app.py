@@ -91,9 +91,10 @@ async def watch(server: EmbeddedServer) -> None:
             log.warning("the embedded PostgreSQL does not start: %s", error)
 
 
-async def check(pool: Pool, settings: Settings) -> None:
+async def check(pool: Pool, settings: Settings) -> str | None:
     """Refuse to start over a role that bypasses row-level security, an old schema, an open port without keys, or bad prompts.
 
+    Returns the number of the cell; None where there are none. A cell does not start that may claim what another one has.
     So too where the processes want more connections than the server takes; where others leave too few of them, that is logged.
     """
     try:
@@ -105,6 +106,9 @@ async def check(pool: Pool, settings: Settings) -> None:
         for made in (await health.check_role(connection), await health.check_revision(connection)):
             if not made.ok:
                 raise Refusal(made.detail)
+        if not (claims := await health.check_cell(connection)).ok:
+            raise Refusal(claims.detail)
+        cell = await health.cell_number(connection)
         await check_pooler(connection, settings, str(pool.conninfo))
         most, used = await health.connections(connection)
         wanted = settings.workers * (settings.pool_size + settings.worker_pool_size + EXTRA_CONNECTIONS)
@@ -120,6 +124,7 @@ async def check(pool: Pool, settings: Settings) -> None:
                 f"bound to {settings.host}, so requests need API keys, and there are none: "
                 "run `loci key create --namespace NAME --role ROLE` first"
             )
+    return None if cell is None else str(cell)
 
 
 async def check_pooler(connection: Connection, settings: Settings, url: str) -> None:
@@ -258,7 +263,7 @@ def create_app(settings: Settings, url: str, server: EmbeddedServer | None = Non
             if server is not None:
                 background.start("embedded server", partial(watch, server))
             await asyncio.gather(*(each.open(wait=True, timeout=30) for each in (pool, worker_pool, control)))
-            await check(pool, settings)
+            state.cell = await check(pool, settings)
             (worker.start if settings.worker else worker.start_feed)(background)
             beside: dict[str, Work] = {
                 "monitor": monitor.run,

@@ -50,3 +50,4 @@ class State:
     background: Supervisor
     entry_vectors: VectorCache
     reads: "Reads | None" = None
+    cell: str | None = None  # number of the database's

@@ -6,6 +6,7 @@ source has the namespace, from the fence on nobody until the target has opened i
 
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import LiteralString, TypedDict
 
@@ -32,12 +33,11 @@ COPIED = 3600.0  # seconds that a copy may take before the command gives up; rep
 ARRIVED = 30.0  # seconds that writers are held at most while the rest arrives
 TRIES = 20  # of the cut, while transactions are open that write to it
 LOCKS: LiteralString = "set local lock_timeout = '2s'; set local idle_in_transaction_session_timeout = '60s'"
-MODELS: LiteralString = (
-    "select to_jsonb(m) - array['active', 'filling', 'created_at'] as model from loci_data.embedding_models m order by id"
-)
+MODELS: LiteralString = "select id, name, dimensions from loci_data.embedding_models order by id"
 PUBLISH: LiteralString = "create publication {link} for table {tables} with (publish_via_partition_root = true)"
 SUBSCRIBE: LiteralString = """
 create subscription {link} connection {url} publication {link} with (run_as_owner = true, copy_data = true, slot_name = {link})"""
+VECTORS: LiteralString = "select 1 from pg_publication_tables where pubname = %s and tablename = 'memory_vectors'"
 # One that is only planned may be planned anew; one that has ended here is found again by whoever repeats the command.
 UNDER_WAY: LiteralString = """
 select m.namespace_id, m.cell_id from loci_data.namespace_moves m
@@ -45,6 +45,7 @@ where m.name = %s and m.step <> 'planned'
   and (m.step <> 'emptied'
        or m.cell_id = %s and not exists (select from loci_data.namespaces n where n.id = m.namespace_id)
           and exists (select from loci_data.namespace_cells c where (c.namespace_id, c.cell_id) = (m.namespace_id, m.cell_id)))"""
+SUMMARY: LiteralString = "select loci_internal.summarize_moved_rows(%s, %s)"
 LOOSE: LiteralString = """
 select count(*) from pg_subscription_rel r join pg_subscription s on s.oid = r.srsubid
 where s.subname = %s and r.srsubstate <> 'r'"""
@@ -169,10 +170,17 @@ def _require_pair(ends: Ends) -> None:
         )
     if revision_of(ends.source) != revision_of(ends.target):
         raise CellError("the cells are at different revisions of the schema", "Run `loci migrate` in the older one.")
-    if rows(ends.source, MODELS) != rows(ends.target, MODELS) and value(
-        ends.source, "select 1 from loci_data.memory_vectors where namespace_id = %s limit 1", ends.namespace_id
-    ):
-        raise CellError("the cells have different embedding models", "Use the same models, registered in the same order, in both.")
+
+
+def _has_models(ends: Ends) -> bool:
+    """Whether the target has all embedding models of the source under the same numbers. Else it embeds all anew."""
+    there = rows(ends.target, MODELS)
+    return all(each in there for each in rows(ends.source, MODELS))
+
+
+def _moves_vectors(ends: Ends) -> bool:
+    """Whether vectors are among what moves, as was decided when it was published."""
+    return bool(value(ends.source, VECTORS, ends.link))
 
 
 def _step_of(ends: Ends) -> str:
@@ -199,7 +207,8 @@ def link_cells(ends: Ends) -> None:
     drop_slot(ends.source, ends.link)
     _empty(ends.target, ends.namespace_id)
     run(ends.source, "drop publication if exists {link}", link=sql.Identifier(ends.link))
-    tables = [row["name"] for row in rows(ends.source, "select t::text as name from loci_internal.moved_tables() t")]
+    moved = rows(ends.source, "select t::text as name from loci_internal.moved_tables(%s) t", _has_models(ends))
+    tables = [row["name"] for row in moved]
     parts = [
         sql.SQL("{} where (namespace_id = {})").format(sql.Identifier(*each.split(".")), sql.Literal(ends.namespace_id))
         for each in tables
@@ -225,8 +234,16 @@ def fence(ends: Ends) -> None:
                     f"a transaction writes to {ends.name} all the time", "Repeat the command when it has ended."
                 ) from None
             time.sleep(1.0)
+        except _Different:
+            unlink(ends)
+            _note(ends, "planned")
+            raise
         else:
             return
+
+
+class _Different(CellError):
+    """What has come is not what was sent."""
 
 
 def _fence_once(ends: Ends) -> None:
@@ -238,14 +255,23 @@ def _fence_once(ends: Ends) -> None:
         began = time.monotonic()
         with connect(ends.source_url, "this cell") as second:
             _wait_for_rest(ends, ends.link, second, ARRIVED)
-        sent = value(ends.source, "select loci_internal.count_moved_rows(%s)", ends.namespace_id)
-        come = value(ends.target, "select loci_internal.count_moved_rows(%s)", ends.namespace_id)
-        if sent != come:
-            differ = ", ".join(sorted(each for each in {*sent, *come} if sent.get(each) != come.get(each)))
-            raise CellError(f"the cells have not the same rows of {ends.name}: {differ}", "Repeat the command.")
+        vectors = _moves_vectors(ends)
+        _compare(ends, vectors=vectors)
         held = time.monotonic() - began
         ends.source.execute("set local session_replication_role = replica")
-        ends.source.execute("select loci_internal.fence_namespace(%s, make_interval(secs => %s))", [ends.namespace_id, held])
+        statement: LiteralString = "select loci_internal.fence_namespace(%s, make_interval(secs => %s), %s)"
+        ends.source.execute(statement, [ends.namespace_id, held, vectors])
+
+
+def _compare(ends: Ends, *, vectors: bool) -> None:
+    """Compare what stands in the rows of both cells, both at the same time. Raises CellError, with the tables that differ."""
+    with ThreadPoolExecutor(1) as beside:
+        asked = beside.submit(value, ends.target, SUMMARY, ends.namespace_id, vectors)
+        sent = value(ends.source, SUMMARY, ends.namespace_id, vectors)
+        come = asked.result()
+    if sent != come:
+        differ = ", ".join(sorted(each for each in {*sent, *come} if sent.get(each) != come.get(each)))
+        raise _Different(f"the cells have not the same rows of {ends.name}: {differ}", "Repeat the command: it copies anew.")
 
 
 def open_at_target(ends: Ends) -> None:

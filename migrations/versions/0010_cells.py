@@ -43,6 +43,9 @@ create table loci_data.namespace_moves (
     started_at   timestamptz not null default clock_timestamp(),
     stepped_at   timestamptz not null default clock_timestamp(),
     held_seconds double precision,
+    token        text,
+    last_position bigint,
+    places       bigint[],
     constraint namespace_moves_step_check
         check (step in ('planned', 'linked', 'copied', 'fenced', 'opened', 'unlinked', 'emptied'))
 );
@@ -71,6 +74,10 @@ comment on column loci_data.namespace_moves.carried is
 comment on column loci_data.namespace_moves.started_at is 'When the move was begun.';
 comment on column loci_data.namespace_moves.stepped_at is 'When the last step was done.';
 comment on column loci_data.namespace_moves.held_seconds is 'How long writers were held until the fence.';
+comment on column loci_data.namespace_moves.token is 'From the fence on: the token of its feed.';
+comment on column loci_data.namespace_moves.last_position is 'From the fence on: the last position of its feed.';
+comment on column loci_data.namespace_moves.places is
+    'From the fence on: places here of its last changes, by position, so that readers of all namespaces go on.';
 alter table loci_data.grants drop constraint grants_namespace_id_fkey;
 alter table loci_data.invitations drop constraint invitations_namespace_id_fkey;
 alter table loci_data.api_keys add column version integer not null default 0;

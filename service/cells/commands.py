@@ -1,6 +1,5 @@
 """`loci cell`: the cells of an installation, and the maps by which HAProxy finds that of a request."""
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +12,6 @@ from service.cli.shell import App, Failure, complain, said, tell, tell_rows
 
 app = App("Join cells, check them, and write the maps of HAProxy.")
 Number = Annotated[int, typer.Argument(metavar="CELL", min=1, help="Number of the cell.")]
-FOLLOW = 1.0  # seconds between two looks at the directory
 
 
 @contextmanager
@@ -31,17 +29,6 @@ def this_cell() -> Iterator[str]:
         raise Failure("cells are reached over LOCI_MIGRATION_URL", "Set it to a superuser's connection to this cell's database.")
     try:
         yield url
-    except CellError as error:
-        raise Failure(str(error), error.hint) from None
-
-
-def make_cell(url: str, number: int) -> None:
-    """Make a database the cell with this number. Raises Failure."""
-    from db.cells.cells import set_cell
-    from db.cells.database import CellError
-
-    try:
-        set_cell(url, number)
     except CellError as error:
         raise Failure(str(error), error.hint) from None
 
@@ -99,6 +86,19 @@ def remove(cell: Number) -> None:
     tell({"cell": cell, "removed": True}, said(f"cell {cell} is removed"))
 
 
+@app.command()
+def release(name: Annotated[str, typer.Argument(metavar="NAMESPACE", help="Name of the namespace.")]) -> None:
+    """Let a namespace go that another cell has had since.
+
+    In a cell that was set back to before the namespace moved.
+    """
+    from db.cells.cells import release_namespace
+
+    with this_cell() as here:
+        cell = release_namespace(here, name)
+    tell({"namespace": name, "cell": cell}, said(f"{name} is in cell {cell} alone"))
+
+
 @app.command("map")
 def map_(
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where HAProxy reads them.")],
@@ -109,18 +109,12 @@ def map_(
 ) -> None:
     """Write the maps of HAProxy."""
     from db.cells.database import connect
-    from service.cells.haproxy import read_maps, tell_haproxy, write_maps
+    from service.cells.haproxy import follow_maps, hand_out, read_maps
 
-    written = None
-    with this_cell() as here, connect(here, "this cell") as session:
-        while True:
+    with this_cell() as here:
+        with connect(here, "this cell") as session:
             maps = read_maps(session)
-            if maps != written:
-                write_maps(output, maps)
-                for each in socket or []:
-                    tell_haproxy(each, output, maps)
-                written = maps
-            if not follow:
-                break
-            time.sleep(FOLLOW)
-    tell({"folder": str(output), **{name: len(rows) for name, rows in maps.items()}}, said(f"wrote the maps into {output}"))
+        hand_out(maps, output, socket or [])
+        tell({"folder": str(output), **{name: len(rows) for name, rows in maps.items()}}, said(f"wrote the maps into {output}"))
+        for changed in follow_maps(here, maps) if follow else ():
+            hand_out(changed, output, socket or [])

@@ -34,7 +34,6 @@ def migrate(
     Over LOCI_MIGRATION_URL, else in the embedded PostgreSQL.
     """
     from db.migrate import head
-    from service.cells.commands import make_cell
     from service.settings import get_settings
 
     settings = get_settings()
@@ -42,7 +41,7 @@ def migrate(
     if settings.migration_url:
         _upgrade(settings.migration_url, password, restored=restored)
         if cell is not None:
-            make_cell(settings.migration_url, cell)
+            _set_cell(settings.migration_url, cell)
     elif cell is not None:
         raise Failure("a cell needs LOCI_MIGRATION_URL", "The embedded PostgreSQL sends nothing to other cells.")
     elif settings.database_url:
@@ -71,6 +70,16 @@ def _upgrade(url: str, password: str | None, *, restored: bool) -> None:
         raise Failure("LOCI_MIGRATION_URL is not a connection URL", "It looks like postgresql://user@host/database.") from None
     except (DBAPIError, psycopg.Error) as error:
         raise _reworded(getattr(error, "orig", None) or error) from None
+
+
+def _set_cell(url: str, number: int) -> None:
+    from db.cells.cells import set_cell
+    from db.cells.database import CellError
+
+    try:
+        set_cell(url, number)
+    except CellError as error:
+        raise Failure(str(error), error.hint) from None
 
 
 def _reworded(error: BaseException) -> Failure:

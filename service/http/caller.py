@@ -142,6 +142,8 @@ class Caller:
             if (known := current_log_context()) is not None:
                 known.namespace, known.entering = tx.namespace, tx.entering
             yield tx
+        if self.state.cell is not None:
+            self.request.state.cell = self.state.cell
 
     @asynccontextmanager
     async def snapshot(self, role: str, namespace: str) -> AsyncIterator[Transaction]:

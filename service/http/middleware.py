@@ -32,7 +32,11 @@ SANE_ID = re.compile(rb"[A-Za-z0-9._:@/+=-]{1,128}")  # a request id that is tak
 TRACE = re.compile(rb"[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}")
 SLOW = 1.0  # seconds from which a request is worth a line at INFO
 FAILED, BROKEN = 400, 500
-SAID = ((b"x-loci-position", "position"), (b"x-loci-server", "server"))  # headers of what the work has left in the state
+SAID = (
+    (b"x-loci-position", "position"),
+    (b"x-loci-server", "server"),
+    (b"x-loci-cell", "cell"),
+)  # headers of what the work has left in the state
 LEFT = 499  # in metrics and logs: the client did not wait for the reply
 ROOM = 256 * 1024 * 1024  # bytes of bodies in memory
 OWN = 0.5  # of the room for bodies, for one key (or address, without one)

@@ -48,7 +48,7 @@ HEADERS: Json = {
     "X-Loci-Server": "Where there are standbys: the kind of server that answered, primary or standby",
     "Idempotency-Replayed": "true: this is the kept reply to a request with the same Idempotency-Key",
     "Retry-After": "Seconds to wait before the request is sent again",
-    "X-Loci-Cell": "Where there are cells: the number of the one that has the namespace",
+    "X-Loci-Cell": "Where there are cells: the number of the one that has the namespace, also of a reply that is no error",
     "WWW-Authenticate": "Bearer",
     "Allow": "Methods that this path knows",
 }

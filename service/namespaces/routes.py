@@ -33,7 +33,8 @@ async def list_namespaces(caller: CallerDependency, limit: Limit = 50, cursor: C
 @router.get("/namespaces/{name}", response_model=NamespaceOut, responses=problems(404))
 async def get_namespace(name: NamespaceInPath, caller: CallerDependency) -> Response:
     """A namespace: settings in force, and how much it holds."""
-    return reply(await caller.read(lambda tx: namespaces.get_namespace(tx, name=name), role=None))
+    row = await caller.read(lambda tx: namespaces.get_namespace(tx, name=name), role=None)
+    return reply(row if caller.state.cell is None else {**row, "cell": int(caller.state.cell)})
 
 
 @router.get("/namespaces/{name}/growth", response_model=Growth, responses=problems(404))

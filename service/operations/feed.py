@@ -16,7 +16,7 @@ from psycopg_pool import PoolClosed, PoolTimeout
 
 from db import operations
 from db.cancellation import hear_cancellation
-from db.errors import DeadlineExceeded, LociError, RateLimited, Unavailable, translate
+from db.errors import DeadlineExceeded, LociError, Moved, RateLimited, Unavailable, translate
 from db.operations import ChangeRow
 from db.pool import JsonObject, Transaction
 
@@ -224,12 +224,15 @@ class Feed:
                     await asyncio.sleep(max(began + GATHER - time.monotonic(), 0))
 
     async def _read(self, read: Read, after: Place | None, *, first: bool) -> Batch | None:
-        """A batch; None: not now, which the first read of a stream raises: the database is away, or there is too much to do."""
+        """A batch; None: not now, which the first read of a stream raises: the database is away, or there is too much to do.
+
+        A namespace that has moved to another cell is no longer read here: its reader finds it there.
+        """
         try:
             return await read(after)
         except (LociError, psycopg.Error, PoolTimeout, PoolClosed) as error:
             known = error if isinstance(error, LociError) else translate(error)
-            if first or self.closed or not isinstance(known, PASSING):
+            if first or self.closed or not isinstance(known, PASSING) or isinstance(known, Moved):
                 raise
             log.warning("a stream of changes waits for the database: %s", error)
             return None

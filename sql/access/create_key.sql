@@ -25,6 +25,7 @@ declare
     v_reach integer[];
     v_key   loci_data.api_keys;
 begin
+    perform loci_internal.refuse_several_cells(array_append(p_namespaces, p_namespace), 'namespaces');
     perform loci_internal.require_moment_to_come(p_expires_at, 'expires_at');
     if p_agent_id is null then
         v_reach := array(select distinct loci_internal.authorize(n.name, 'admin') from unnest(p_namespaces) n(name)

@@ -16,6 +16,7 @@ begin
         raise invalid_parameter_value using column = 'namespace',
             message = format('namespaces must be 1 to 1000 names, or * alone, not %s', cardinality(p_namespaces));
     end if;
+    perform loci_internal.refuse_several_cells(p_namespaces, 'namespace');
     foreach v_name in array coalesce(p_namespaces, array[null::text]) loop
         v_id := loci_internal.authorize(v_name, 'reader');
         continue when v_id = any (v_ids);

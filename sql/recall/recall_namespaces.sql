@@ -3,7 +3,7 @@
 -- one), whose weights and k are those of the fusion; a nameless row with the defaults, if the caller may not
 -- read that one. Whether the caller may read what is named is checked first, one by one. At most setting
 -- recall_namespaces of the own namespace. Cost: some 30 µs a namespace. Security definer: reads grants. Errors: 42501,
--- P0002 (the first that the caller may not read), 22023 (namespaces: too many).
+-- P0002 (the first that the caller may not read), 22023 (namespaces: too many, or of several cells), LOCI1.
 create or replace function loci_api.recall_namespaces(p_namespaces text[], p_own text default null)
 returns table (namespace text, settings jsonb, searched boolean, own boolean)
 language plpgsql stable security definer set search_path = ''
@@ -23,6 +23,7 @@ begin
     if p_namespaces is null then
         v_ids := array(select n.id from loci_data.namespaces n where n.id = any (v_readable) order by n.name);
     else
+        perform loci_internal.refuse_several_cells(p_namespaces, 'namespaces');
         foreach v_name in array p_namespaces[1:v_limit + 1] loop
             v_id := loci_internal.authorize(v_name, 'reader');
             continue when v_id = any (v_ids);

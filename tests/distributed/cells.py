@@ -1,11 +1,17 @@
 """Two cells: servers of their own with logical replication, joined, and a service on each."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+
+import httpx
 
 from db.cells.cells import add_cell, set_cell
+from db.cells.move import move_namespace
 from tests.distributed.servers import Servers, running_servers
+from tests.services import PATIENCE, Service, ok
 
 LOGICAL = {
     "wal_level": "logical",
@@ -32,6 +38,36 @@ class Cells:
     def value(self, number: int, statement: str) -> object:
         """What a statement returns in a cell."""
         return (self.one, self.two)[number - 1].primary.value(statement)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two cells with their services."""
+
+    cells: Cells
+    services: tuple[Service, Service]
+
+    def client(self, number: int, **headers: str) -> httpx.Client:
+        """A client of a cell's service."""
+        service = self.services[number - 1]
+        if service.url:
+            return httpx.Client(base_url=f"{service.url}/api/v1", headers=headers, timeout=PATIENCE)
+        return service.client(**headers)
+
+    def team(self, number: int = 1) -> str:
+        """A new namespace in a cell."""
+        name = f"team-{uuid4().hex[:12]}"
+        ok(self.client(number).post("/namespaces", json={"name": name}), 201)
+        return name
+
+    def key(self, number: int, name: str, role: str = "writer") -> str:
+        """A new key in a namespace there."""
+        made = ok(self.client(number, **{"X-Namespace": name}).post("/keys", json={"name": "agent", "role": role}), 201)
+        return str(made["key"])
+
+    def move(self, name: str, number: int, watch: Callable[[str], None] = lambda _: None) -> Any:
+        """Move a namespace from the other cell."""
+        return move_namespace(self.cells.url(3 - number), name, number, watch=watch)
 
 
 @contextmanager

@@ -2,8 +2,8 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
@@ -12,42 +12,18 @@ import httpx
 import psycopg
 import pytest
 from psycopg.rows import dict_row
+from psycopg.types.json import Jsonb
 
-from db.cells.cells import add_cell, check_cells, remove_cell, set_cell
+from db.cells.cells import add_cell, check_cells, release_namespace, remove_cell, set_cell
 from db.cells.database import CellError
 from db.cells.move import STEPS, move_namespace, plan_move
-from tests.distributed.cells import Cells, running_cells
-from tests.services import Service, eventually, ok, problem, serve
+from tests.distributed.cells import Pair, running_cells
+from tests.rich import contents as contents_of
+from tests.rich import fill as fill_richly
+from tests.services import eventually, is_settled, ok, problem, serve
 
 AGAIN = 503
 VECTORS = {"provider": "static"}
-
-
-@dataclass(frozen=True)
-class Pair:
-    """Two cells with their services."""
-
-    cells: Cells
-    services: tuple[Service, Service]
-
-    def client(self, number: int, **headers: str) -> httpx.Client:
-        """A client of a cell's service."""
-        return self.services[number - 1].client(**headers)
-
-    def team(self, number: int = 1) -> str:
-        """A new namespace in a cell."""
-        name = f"team-{uuid4().hex[:12]}"
-        ok(self.client(number).post("/namespaces", json={"name": name}), 201)
-        return name
-
-    def key(self, number: int, name: str, role: str = "writer") -> str:
-        """A new key in a namespace there."""
-        made = ok(self.client(number, **{"X-Namespace": name}).post("/keys", json={"name": "agent", "role": role}), 201)
-        return str(made["key"])
-
-    def move(self, name: str, number: int, watch: Callable[[str], None] = lambda _: None) -> Any:
-        """Move a namespace from the other cell."""
-        return move_namespace(self.cells.url(3 - number), name, number, watch=watch)
 
 
 @pytest.fixture(scope="module")
@@ -241,6 +217,121 @@ def test_what_moves_is_numbered_within_its_namespace(pair: Pair) -> None:
     assert pair.cells.value(1, other) == 0
 
 
+def test_everything_that_a_namespace_has_comes_along(pair: Pair) -> None:
+    name = f"rich-{uuid4().hex[:12]}"
+    with psycopg.connect(pair.cells.one.database.app_url, row_factory=dict_row) as connection:
+        fill_richly(connection, name)
+    eventually(lambda: is_settled(pair.cells.one.database))
+    with psycopg.connect(pair.cells.url(1), autocommit=True) as connection:  # and what no call of the above makes
+        number = connection.execute("select id from loci_data.namespaces where name = %s", [name]).fetchone()
+        connection.execute("set session_replication_role = replica")
+        connection.execute(
+            "insert into loci_data.map_layouts (namespace_id, model_id, dims, memories) select %s, id, 2, 0 from loci_data.embedding_models",
+            number,
+        )
+    moved = {"operations", "operation_counts", "outbox", "changes"}  # what the move adds to
+    apart = moved | {
+        "feeds",
+        "namespace_cells",
+        "namespace_locks",
+        "namespace_moves",
+        "key_uses",
+        "working_memory",
+    }  # some of it ends
+    before = contents_of(pair.cells.one.database, name, without=frozenset(apart))
+    pair.move(name, 2)
+    eventually(lambda: is_settled(pair.cells.two.database))
+    after = contents_of(pair.cells.two.database, name, without=frozenset(apart))
+    assert {table for table in before if before[table] != after[table]} == set()
+    filled = {table for table, found in after.items() if found}
+    assert filled >= {"recalls", "recall_results", "memory_vectors", "entity_vectors", "map_layouts", "conversation_turns"}
+
+
+def test_a_job_that_has_not_ended_waits_in_the_new_cell_and_nowhere_else(pair: Pair) -> None:
+    name = pair.team()
+    number = id_of(pair, name)
+    pair.cells.value(1, f"select id from loci_internal.insert_job({number}, 'tune', p_due_at => now() + interval '1 hour')")
+    pair.move(name, 2)
+    queued = f"select count(*) from loci_jobs.procrastinate_jobs where args ->> 'namespace_id' = '{number}' and status = 'todo'"
+    assert [pair.cells.value(n, queued) for n in (1, 2)] == [0, 1]
+    here = pair.client(2, **{"X-Namespace": name})
+    assert [(job["kind"], job["state"]) for job in ok(here.get("/jobs"))["items"]] == [("tune", "waiting")]
+    pair.cells.value(2, "update loci_jobs.procrastinate_jobs set scheduled_at = null where status = 'todo'")
+    eventually(lambda: ok(here.get("/jobs"))["items"][0]["state"] != "waiting")
+
+
+@pytest.mark.parametrize("changed", ["memories", "memory_vectors", "entities"])
+def test_rows_that_differ_at_the_cut_stop_it_and_the_next_try_copies_anew(pair: Pair, changed: str) -> None:
+    name = pair.team()
+    fill(pair, name, count=5)
+    number = id_of(pair, name)
+    change = {
+        "memories": "update loci_data.memories set importance = importance + 0.01",
+        "memory_vectors": "update loci_data.memory_vectors set embedding = (select array_agg(-v) from unnest(embedding::real[]) v)::halfvec",
+        "entities": "update loci_data.entities set description = 'another'",
+    }[changed]
+
+    def spoil(step: str) -> None:
+        if step == "copied":
+            pair.cells.value(2, f"set session_replication_role = replica; {change} where namespace_id = {number}")
+
+    with pytest.raises(CellError, match=rf"not the same rows of {name}: loci_data.{changed}$"):
+        pair.move(name, 2, spoil)
+    assert holders(pair, name) == [1]
+    ok(pair.client(1, **{"X-Namespace": name}).post("/memories", json={"content": "goes on here"}), 201)
+    pair.move(name, 2)
+    assert "goes on here" in contents(pair, 2, name)
+    assert (
+        pair.cells.value(2, f"select count(*) from loci_data.entities where namespace_id = {number} and description = 'another'")
+        == 0
+    )
+
+
+def test_where_another_model_serves_everything_is_embedded_anew(pair: Pair) -> None:
+    name = pair.team()
+    fill(pair, name, count=5)
+    before = rows_left(pair, 1, id_of(pair, name))["loci_data.memory_vectors"]
+    model = str(pair.cells.value(2, "select name from loci_data.embedding_models where active"))
+    pair.cells.value(2, "update loci_data.embedding_models set name = 'another' where active")
+    made = "select min(tableoid::regclass::text) from loci_data.memory_vectors where namespace_id"
+    seen: list[object] = []
+    try:
+        pair.move(
+            name, 2, lambda step: seen.append(pair.cells.value(2, f"{made} = {id_of(pair, name)}")) if step == "fenced" else None
+        )
+    finally:
+        pair.cells.value(2, f"update loci_data.embedding_models set name = '{model}' where active")
+    assert seen == [None]
+    eventually(lambda: rows_left(pair, 2, id_of(pair, name)).get("loci_data.memory_vectors") == before)
+    hits = ok(pair.client(2, **{"X-Namespace": name}).post("/recall", json={"query": "a blue boat", "k": 3}))["results"]
+    assert hits
+
+
+def test_a_cell_that_claims_what_its_directory_has_elsewhere_starts_no_service_until_it_lets_go(pair: Pair) -> None:
+    name = pair.team()
+    ok(pair.client(1, **{"X-Namespace": name}).post("/memories", json={"content": "the later one"}), 201)
+    number = id_of(pair, name)
+    row = pair.cells.value(1, f"select to_jsonb(n) from loci_data.namespaces n where id = {number}")
+    pair.move(name, 2)
+    with psycopg.connect(pair.cells.url(1), autocommit=True) as connection:  # as it was before the move
+        connection.execute("set session_replication_role = replica")
+        connection.execute(
+            "insert into loci_data.namespaces overriding system value "
+            "select * from jsonb_populate_record(null::loci_data.namespaces, %s)",
+            [Jsonb(row)],
+        )
+    said = "its directory has in another cell"
+    assert said in str(pair.cells.value(1, "select loci_api.cell_problem()"))
+    with pytest.raises(RuntimeError, match="did not start"), serve(pair.cells.one.database):
+        pass
+    assert any(f"namespace {name} is in cells 1 and 2" in each["problem"] for each in check_cells(pair.cells.url(1)))
+    pair.cells.value(1, f"update loci_data.namespace_cells set cell_id = 1, moves = 0 where namespace_id = {number}")
+    assert release_namespace(pair.cells.url(1), name) == 2
+    assert pair.cells.value(1, "select loci_api.cell_problem()") is None
+    assert check_cells(pair.cells.url(1)) == []
+    assert contents(pair, 2, name) == ["the later one"]
+
+
 class Killed(Exception):
     """The mover was killed here."""
 
@@ -273,6 +364,92 @@ def test_a_mover_killed_anywhere_is_followed_by_one_that_ends_it(pair: Pair, poi
 def holders(pair: Pair, name: str) -> list[int]:
     """Cells that would take a write."""
     return [n for n in (1, 2) if pair.cells.value(n, f"select count(*) from loci_data.namespaces where name = '{name}'")]
+
+
+@pytest.mark.release
+@pytest.mark.parametrize("victim", ["source", "target"])
+@pytest.mark.parametrize("point", POINTS)
+def test_a_server_killed_anywhere_in_a_move_comes_back_and_the_same_command_ends_it(pair: Pair, point: str, victim: str) -> None:
+    name = pair.team()
+    fill(pair, name, count=10)
+    before = contents(pair, 1, name)
+    node = (pair.cells.one if victim == "source" else pair.cells.two).primary
+
+    def kill(step: str) -> None:
+        if step == point:
+            node.kill()
+            node.start()
+
+    with writing(pair, name, 1, agents=1) as agents:
+        with suppress(CellError):
+            pair.move(name, 2, kill)
+        assert len(holders(pair, name)) <= 1
+        pair.move(name, 2)
+    assert holders(pair, name) == [2]
+    after = contents(pair, 2, name)
+    assert set(before) | set(agents[0].acknowledged) <= set(after)
+    assert len(after) == len(set(after))
+    assert rows_left(pair, 1, id_of(pair, name)) == {}
+    eventually(lambda: check_cells(pair.cells.url(1)) == [])
+
+
+@pytest.mark.release
+def test_ten_moves_of_thousands_of_rows_under_writers_hold_them_shortly(pair: Pair) -> None:
+    name = pair.team()
+    fill(pair, name, count=1000)
+    before = contents(pair, 1, name)
+    with writing(pair, name, 1) as agents:
+        held = [pair.move(name, 2 - nth % 2)["held_seconds"] for nth in range(10)]
+    written = [content for agent in agents for content in agent.acknowledged]
+    assert contents(pair, 1, name) == sorted([*before, *written])
+    changes = feed(pair.client(1), name)
+    assert [each["position"] for each in changes] == list(range(1, len(changes) + 1))
+    assert sorted(held)[8] < 1.5
+
+
+def test_between_the_cells_every_call_is_told_to_try_again(pair: Pair) -> None:
+    name = pair.team()
+    fill(pair, name, count=5)
+    done = pair.client(1, **{"X-Namespace": name}).post("/memories", json={"content": "to be undone"})
+    undo = f"/operations/{done.headers['X-Operation-Id']}/undo"
+    exported = pair.client(1).get(f"/namespaces/{name}/export").content
+    said: dict[tuple[int, str], tuple[int, str | None]] = {}
+
+    def ask(step: str) -> None:
+        for number in (1, 2) if step == "fenced" else ():
+            client = pair.client(number, **{"X-Namespace": name})
+            replies = {
+                "read": client.get("/memories"),
+                "recall": client.post("/recall", json={"query": "boat"}),
+                "write": client.post("/memories", json={"content": "late"}),
+                "undo": client.post(undo),
+                "export": client.get(f"/namespaces/{name}/export"),
+                "import": client.post(f"/namespaces/{name}/import", content=exported),
+                "job": client.get("/jobs"),
+                "changes": client.get("/changes"),
+            }
+            said.update({(number, call): (reply.status_code, reply.headers.get("Retry-After")) for call, reply in replies.items()})
+
+    pair.move(name, 2, ask)
+    assert {call: told for call, told in said.items() if told != (AGAIN, "1")} == {}
+    assert "late" not in contents(pair, 2, name)
+    ok(pair.client(2, **{"X-Namespace": name}).post(undo))
+
+
+def test_a_cell_with_columns_that_another_does_not_have_yet_is_followed_all_the_same(pair: Pair) -> None:
+    pair.cells.value(2, "alter table loci_data.api_keys add column later text; alter table loci_data.agents add column later text")
+    try:
+        for number in (1, 2):
+            name = pair.team(number)
+            key = {"Authorization": f"Bearer {pair.key(number, name)}"}
+            other, here = pair.client(3 - number, **key), pair.client(number, **key)
+            eventually(lambda other=other: other.get("/agents/me").status_code == 200)
+            for nth in range(20):
+                ok(here.post("/memories", json={"content": f"call {nth}"}), 201)
+        assert any("sends not all of" in each["problem"] for each in check_cells(pair.cells.url(1)))
+    finally:
+        pair.cells.value(2, "alter table loci_data.api_keys drop column later; alter table loci_data.agents drop column later")
+    assert check_cells(pair.cells.url(1)) == []
 
 
 @pytest.mark.parametrize("way", ["call", "row"])
@@ -323,9 +500,10 @@ def test_a_reader_of_all_namespaces_is_told_of_one_that_arrives(pair: Pair) -> N
     assert "brought along" in [each["content"] for each in feed(client, name)]
 
 
-def test_keys_made_and_revoked_while_the_link_is_cut_are_right_soon_after(pair: Pair) -> None:
+@pytest.mark.parametrize(("count", "seconds"), [(5, 0.0), pytest.param(50, 60.0, marks=pytest.mark.release)])
+def test_keys_made_and_revoked_while_the_link_is_cut_are_right_soon_after(pair: Pair, count: int, seconds: float) -> None:
     name = pair.team(1)
-    keys = [pair.key(1, name, "admin") for _ in range(5)]
+    keys = [pair.key(1, name, "admin") for _ in range(count)]
     here, there = pair.client(1, **{"X-Namespace": name}), pair.client(2)
 
     def known(key: str) -> bool:
@@ -338,11 +516,12 @@ def test_keys_made_and_revoked_while_the_link_is_cut_are_right_soon_after(pair: 
         for row in ok(here.get("/keys"))["items"]:
             if row["name"] == "agent":
                 assert here.delete(f"/keys/{row['id']}").status_code == 204
-        late = [pair.key(1, name) for _ in range(5)]
-        assert [known(key) for key in [*keys, *late]] == [True] * 5 + [False] * 5
+        late = [pair.key(1, name) for _ in range(count)]
+        time.sleep(seconds)
+        assert [known(key) for key in [*keys, *late]] == [True] * count + [False] * count
     finally:
         pair.cells.value(2, f"alter subscription {link} enable")
-    eventually(lambda: [known(key) for key in [*keys, *late]] == [False] * 5 + [True] * 5)
+    eventually(lambda: [known(key) for key in [*keys, *late]] == [False] * count + [True] * count)
 
 
 def test_a_use_of_a_key_elsewhere_does_not_take_its_revocation_back(pair: Pair) -> None:
@@ -422,7 +601,7 @@ def test_two_cells_that_claim_one_namespace_are_named(pair: Pair) -> None:
     )
     try:
         said = [each["problem"] for each in check_cells(pair.cells.url(1))]
-        assert f"namespace {name} is in cells 1 and 2: stop the one that was set back" in said
+        assert f"namespace {name} is in cells 1 and 2: run `loci cell release {name}` in the one that was set back" in said
     finally:
         pair.cells.value(2, f"set session_replication_role = replica; delete from loci_data.namespaces where id = {number}")
 
@@ -435,3 +614,45 @@ def test_a_cell_that_has_namespaces_stays_and_a_number_is_for_good(pair: Pair) -
     with pytest.raises(CellError, match="cannot become cell 3"):
         set_cell(pair.cells.url(2), 3)
     assert add_cell(pair.cells.url(1), url="http://cell2.example", database_url=pair.cells.url(2)) == 2
+
+
+AS_OPERATOR = "select set_config('loci.agent', loci_internal.operator_id()::text, true); "
+
+
+def test_a_cell_restored_to_before_a_move_starts_no_service_until_it_has_let_go_and_is_joined_again() -> None:
+    with running_cells() as cells:
+        node = cells.one.primary
+        for name in ("team", "other"):
+            cells.value(1, f"{AS_OPERATOR} select loci_api.create_namespace('{name}')")
+        key = (
+            "insert into loci_data.api_keys (id, agent_id, name, hash, bucket) select '{0}', a.id, 'k', sha256('{0}'::bytea), '{0}'"
+        )
+        before, after = uuid4(), uuid4()
+        agent = " from loci_data.agents a where a.name = 'writer'"
+        cells.value(1, "insert into loci_data.agents (id, name, kind) values (gen_random_uuid(), 'writer', 'key')")
+        cells.value(1, key.format(before) + agent)
+        backup = cells.one.folder / "backup"
+        node.run("pg_basebackup", "-D", backup, "-d", node.url(database="postgres"), "-X", "stream", "-c", "fast")
+        move_namespace(cells.url(1), "team", 2)
+        eventually(lambda: cells.value(2, f"select count(*) from loci_data.api_keys where id = '{before}'") == 1)
+        cells.value(2, f"update loci_data.api_keys set revoked_at = now() where id = '{before}'")
+        cells.value(2, key.format(after) + agent)
+        node.kill()
+        node.folder.rename(cells.one.folder / "gone")
+        backup.rename(node.folder)
+        node.start()
+        assert "set back" in str(cells.value(1, "select loci_api.cell_problem()"))
+        with pytest.raises(RuntimeError, match="did not start"), serve(cells.one.database):
+            pass
+        assert any("namespace team is in cells 1 and 2" in each["problem"] for each in check_cells(cells.url(2)))
+        with pytest.raises(CellError, match="claim the same namespaces"):
+            add_cell(cells.url(2), url="http://cell1.example", database_url=cells.url(1))
+        assert release_namespace(cells.url(1), "team") == 2
+        assert add_cell(cells.url(2), url="http://cell1.example", database_url=cells.url(1)) == 1
+        assert check_cells(cells.url(2)) == []
+        known = "select string_agg(id::text || (revoked_at is not null), ' ' order by id) from loci_data.api_keys"
+        assert cells.value(1, known) == cells.value(2, known)
+        cells.value(1, f"update loci_data.api_keys set revoked_at = now() where id = '{after}'")
+        eventually(lambda: cells.value(2, f"select revoked_at from loci_data.api_keys where id = '{after}'"))
+        with serve(cells.one.database) as service:
+            assert [each["name"] for each in ok(service.client().get("/namespaces"))["items"]] == ["default", "other"]

@@ -59,6 +59,7 @@ class NamespaceOut(BaseModel):
     edges: int = Field(description="How many edges it holds")
     pending_embeddings: int = Field(description="Texts that wait for a vector")
     pending_names: int = Field(description="Texts that wait to be searched for names")
+    cell: int | None = Field(default=None, description="Of one that is asked by name: its cell, where there are cells")
     created_at: CreatedAt
     updated_at: UpdatedAt
 

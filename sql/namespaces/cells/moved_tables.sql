@@ -1,7 +1,8 @@
 -- Tables whose rows move with a namespace by replication: all with its number but what is known in every cell (grants,
 -- invitations, the directory), what stays (moves, and uses of keys, which this database numbers), what has no log
 -- (turn_locks), and feeds and namespace_locks, which are carried last: without them nobody works in a namespace.
-create or replace function loci_internal.moved_tables() returns setof regclass
+-- p_vectors false: without what belongs to an embedding model, where the other cell has others.
+create or replace function loci_internal.moved_tables(p_vectors boolean default true) returns setof regclass
 language sql stable set search_path = ''
 as $$
     select c.oid::regclass
@@ -11,9 +12,11 @@ as $$
       and c.relpersistence = 'p'
       and c.relname not in ('feeds', 'grants', 'invitations', 'key_uses', 'namespace_cells', 'namespace_locks',
                             'namespace_moves')
+      and (p_vectors or not exists (select from pg_catalog.pg_attribute v where v.attrelid = c.oid
+                                    and v.attname = 'model_id' and not v.attisdropped))
     order by c.relname
 $$;
-comment on function loci_internal.moved_tables() is
+comment on function loci_internal.moved_tables(boolean) is
     'Tables whose rows move with a namespace.';
 
 -- How many rows has a namespace in each of them? {table: rows}, without those that have none.

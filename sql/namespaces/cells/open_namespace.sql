@@ -1,6 +1,6 @@
 -- Let everybody work in a namespace that has come from another cell: its row, its feed and its locks, as the fence has
--- kept them; sequences go on behind both cells' numbers, so that the order by number stays; open jobs are queued anew;
--- its feed says that it has moved, behind everything else in this cell. As a superuser with session_replication_role =
+-- kept them; sequences go on behind both cells' numbers, so that the order by number stays; open jobs are queued anew,
+-- and what another model of this cell has not embedded; its feed says that it has moved, behind everything else here. As a superuser with session_replication_role =
 -- replica. One that is open changes nothing.
 create or replace function loci_internal.open_namespace(p_carried jsonb) returns void
 language plpgsql volatile set search_path = ''
@@ -29,6 +29,10 @@ begin
                  order by j.id loop
         perform loci_internal.queue_job(v_row.id, v_job);
     end loop;
+    perform loci_internal.queue_missing_vectors(v_row.id, m.id)
+    from loci_data.embedding_models m
+    where m.filling or m.active and (not (p_carried ->> 'vectors')::boolean
+                                     or m.id is distinct from (p_carried ->> 'model')::smallint);
     insert into loci_data.namespace_cells as c (namespace_id, name, cell_id, moves)
     values (v_row.id, v_row.name, v_cell, (p_carried ->> 'moves')::integer)
     on conflict (namespace_id) do update set cell_id = excluded.cell_id, moves = excluded.moves

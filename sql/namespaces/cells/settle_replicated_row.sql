@@ -16,6 +16,7 @@ begin
         return case when not exists (select from loci_data.invitations i where i.namespace_id = new.namespace_id
                                      and i.agent_id = new.agent_id) then new end;
     elsif tg_table_name = 'api_keys' and tg_op = 'INSERT' then
+        delete from loci_data.api_keys k where k.id = new.id and k.version < new.version;
         return case when not exists (select from loci_data.api_keys k where k.id = new.id) then new end;
     elsif tg_table_name = 'api_keys' then
         if new.version < old.version then

@@ -71,6 +71,7 @@ function Figures({ about }: { about: Schemas["NamespaceOut"] | undefined }) {
         [count(about.entities), "entities"],
         [count(about.edges), "relations"],
         [count(pending), pending ? "texts wait for vectors and names" : "texts wait: all is searchable"],
+        ...(about.cell ? [[count(about.cell), "its cell"] as [string, string]] : []),
       ]
     : [];
   return (
