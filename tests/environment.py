@@ -5,7 +5,7 @@ import sys
 import time
 
 # What a run may be told; tests read these.
-TOLD = ("LOCI_TEST_", "LOCI_WRITE_DOCS", "LOCI_CITUS_URL", "LOCI_RECIPES_PYTHON", "LOCI_SOAK_SECONDS", "LOCI_FAILOVERS")
+TOLD = ("LOCI_TEST_", "LOCI_WRITE_DOCS", "LOCI_RECIPES_PYTHON", "LOCI_SOAK_SECONDS", "LOCI_FAILOVERS")
 # Settings of Loci and addresses of its service, of PostgreSQL's clients, and of traces.
 FORGOTTEN = ("LOCI_", "PG", "OTEL_", "DATABASE_URL", "LANG", "LC_")
 # Services are on this machine. The reranker is installed for its own tests, and judges nothing in others.
