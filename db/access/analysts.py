@@ -44,6 +44,14 @@ class AnalystRow(TypedDict):
     created_at: datetime
 
 
+class AnalystPlace(TypedDict):
+    """A cell in which an analyst may read namespaces, and the URL of its database."""
+
+    cell: int
+    database_url: str
+    namespaces: list[str]
+
+
 class StoppedSession(TypedDict):
     """A session of an analyst that ran, idled or stood in the way for too long (`reason`), and whether it was ended."""
 
@@ -100,6 +108,23 @@ def create_analyst(
         connection.execute(sql.SQL("grant loci_analyst to {} with inherit true, set false").format(role))
         connection.execute(sql.SQL("grant {} to loci_app with inherit true, set false").format(role))
         return _configure(connection, login, timeout)
+
+
+PLACES: LiteralString = """
+select p.cell_id, c.database_url, array_agg(p.name order by p.name)
+from loci_data.agents a
+join loci_data.grants g on g.agent_id = a.id and (g.expires_at is null or g.expires_at > clock_timestamp())
+join loci_data.namespace_cells p on p.namespace_id = g.namespace_id
+join loci_data.cells c on c.id = p.cell_id and c.database_url is not null
+where a.database_role = %s::name group by p.cell_id, c.database_url order by p.cell_id"""
+
+
+def list_places(url: str, *, login: str, origin: Origin) -> list[AnalystPlace]:
+    """Cells in which an analyst may read; none where there are no cells. Raises NotFound for a login that is no analyst."""
+    with _transaction(url, origin) as connection:
+        connection.execute("select loci_api.analyst_agent_id(%s::name)", [login])
+        rows = connection.execute(PLACES, [login]).fetchall()
+    return [{"cell": cell, "database_url": place, "namespaces": names} for cell, place, names in rows]
 
 
 def drop_analyst(url: str, *, login: str, origin: Origin) -> None:

@@ -6,7 +6,7 @@ Logins are made as the role that `url` connects as, which must be allowed to mak
 from datetime import datetime
 
 from db.access import analysts
-from db.access.analysts import AnalystRow
+from db.access.analysts import AnalystPlace, AnalystRow
 from db.pool import Origin, Transaction
 
 
@@ -17,6 +17,11 @@ def create_analyst(
     return analysts.create_analyst(
         url, login=login, password=password, namespaces=namespaces, expires_at=expires_at, timeout=timeout, origin=origin
     )
+
+
+def list_places(url: str, *, login: str, origin: Origin) -> list[AnalystPlace]:
+    """Cells in which an analyst may read; none where there are no cells."""
+    return analysts.list_places(url, login=login, origin=origin)
 
 
 def drop_analyst(url: str, *, login: str, origin: Origin) -> None:

@@ -100,6 +100,26 @@ def drop(name: Login) -> None:
     tell({"name": name, "dropped": True}, said(f"dropped {name}"))
 
 
+@app.command()
+def uri(name: Login) -> None:
+    """Print how an analyst connects.
+
+    Where there are cells: to each of those that have what it may read, where `loci analyst create` makes its login.
+    """
+    from service.access import analysts
+
+    with _server() as server:
+        places = analysts.list_places(server.owner, login=name, origin=command_origin())
+        here = analysts.uri_of(server.service, name, server.address)
+    if not places:
+        tell({"name": name, "uri": here}, said(here))
+        return
+    rows = [(place["cell"], place["namespaces"], analysts.uri_of(place["database_url"], name)) for place in places]
+    shown = [{"cell": cell, "namespaces": names, "uri": address} for cell, names, address in rows]
+    table = [(str(cell), ", ".join(names), address) for cell, names, address in rows]
+    tell({"name": name, "cells": shown}, lambda: print_table(("cell", "namespaces", "uri"), table))
+
+
 @app.command("list")
 def list_() -> None:
     """List analysts and what they may read now."""
