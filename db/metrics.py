@@ -41,12 +41,24 @@ class JobMetrics:
 
 
 @dataclass(frozen=True)
+class CellLink:
+    """How another cell follows this one, `cell`; `other` None: there is no other. `moves`: of namespaces that are under way."""
+
+    cell: int
+    other: int | None
+    followed: bool
+    behind_bytes: int | None
+    moves: int
+
+
+@dataclass(frozen=True)
 class DatabaseMetrics:
     """How the database stands."""
 
     now: datetime
     queues: list[QueueMetrics]
     jobs: JobMetrics
+    links: list[CellLink]
     invalid_indexes: int
     connections: int
     connections_max: int
@@ -77,12 +89,14 @@ async def read_metrics(url: str, *, within: int, alive: float) -> DatabaseMetric
             await connection.execute("select from loci_api.begin_request(null, null, null)")
             rows = await (await connection.execute("select now(), * from loci_api.service_metrics()")).fetchall()
             jobs = await job_metrics(connection, alive=alive)
+            links = await (await connection.execute("select * from loci_api.cell_links()")).fetchall()
         revision = await check_revision(connection)
     first = rows[0]
     return DatabaseMetrics(
         now=first["now"],
         queues=[QueueMetrics(row["queue"], row["waiting"], row["refused"], row["oldest"]) for row in rows],
         jobs=jobs,
+        links=[CellLink(**row) for row in links],
         invalid_indexes=first["invalid_indexes"],
         connections=first["connections"],
         connections_max=first["connections_max"],

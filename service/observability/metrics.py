@@ -83,6 +83,15 @@ JOBS = Gauge(
 JOBS_SECONDS = Gauge(
     "loci_jobs_oldest_seconds", "How long the first job that waits could have run; 0: none.", ("kind",), multiprocess_mode=_NEWEST
 )
+CELL = Gauge("loci_cell_info", "Cell of the database; none: it is no cell. Always 1.", ("cell",), multiprocess_mode=_NEWEST)
+CELL_FOLLOWED = Gauge(
+    "loci_cell_followed",
+    "Whether another cell takes what this one knows of keys (1) or not (0).",
+    ("other",),
+    multiprocess_mode=_NEWEST,
+)
+CELL_BEHIND = Gauge("loci_cell_behind_bytes", "Log that another cell has not taken yet.", ("other",), multiprocess_mode=_NEWEST)
+CELL_MOVES = Gauge("loci_cell_moves", "Moves of namespaces to other cells that are under way.", multiprocess_mode=_NEWEST)
 JOB_WORKERS = Gauge("loci_job_workers", "Workers of jobs that have shown a sign of life.", multiprocess_mode=_NEWEST)
 INVALID_INDEXES = Gauge("loci_invalid_indexes", "Indexes that are invalid or half-built.", multiprocess_mode=_NEWEST)
 SCHEMA = Gauge(

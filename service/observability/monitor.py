@@ -104,6 +104,12 @@ def set_gauges(found: DatabaseMetrics) -> None:
         age = (found.now - jobs.oldest).total_seconds() if jobs and jobs.oldest else 0.0
         metrics.JOBS_SECONDS.labels(kind).set(max(age, 0.0))
     metrics.JOB_WORKERS.set(found.jobs.workers)
+    metrics.CELL.labels(str(found.links[0].cell) if found.links else "none").set(1)
+    metrics.CELL_MOVES.set(found.links[0].moves if found.links else 0)
+    for link in found.links:
+        if link.other is not None:
+            metrics.CELL_FOLLOWED.labels(str(link.other)).set(link.followed)
+            metrics.CELL_BEHIND.labels(str(link.other)).set(link.behind_bytes or 0)
     metrics.INVALID_INDEXES.set(found.invalid_indexes)
     metrics.CONNECTIONS.set(found.connections)
     metrics.CONNECTIONS_MAX.set(found.connections_max)

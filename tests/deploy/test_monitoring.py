@@ -114,4 +114,4 @@ def test_every_alert_says_what_to_do_and_no_other_is_described() -> None:
 def test_panels_are_told_apart_and_follow_the_variables() -> None:
     assert len({panel["id"] for panel in BOARD["panels"]}) == len(BOARD["panels"])
     assert all("$instance" in expression for _, expression in TARGETS)
-    assert {name["name"] for name in BOARD["templating"]["list"]} == {"source", "instance"}
+    assert {name["name"] for name in BOARD["templating"]["list"]} == {"source", "cell", "instance"}
