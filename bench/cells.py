@@ -198,9 +198,9 @@ def main() -> None:
         with running_haproxies(cells.url(1)) as (proxy,):
             eventually(lambda: proxy.client().get("/namespaces/default").status_code == 200)
             pair = Pair(cells, (one, two))
+            measure_moves(pair, proxy, options)
             measure_overhead(pair, proxy)
             measure_throughput(pair, proxy, options.seconds)
-            measure_moves(pair, proxy, options)
     print(f"{os.cpu_count()} processors; {resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024:.0f} MiB at most a process")
 
 

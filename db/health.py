@@ -51,17 +51,13 @@ async def check_role(connection: Connection) -> Check:
     return Check("role", not wrong, detail)
 
 
-async def cell_number(connection: Connection) -> int | None:
-    """Which cell the database is; None: there are no cells."""
-    row = await (await connection.execute("select loci_api.cell_number() as number")).fetchone()
-    return row["number"] if row else None
-
-
-async def check_cell(connection: Connection) -> Check:
-    """The database is no cell, or one that other cells follow and that claims nothing of theirs."""
-    row = await (await connection.execute("select loci_api.cell_problem() as problem")).fetchone()
+async def check_cell(connection: Connection) -> tuple[int | None, Check]:
+    """Which cell the database is (None: none), and whether other cells follow it and it claims nothing of theirs."""
+    row = await (await connection.execute("select cell, problem from loci_api.cell_state()")).fetchone()
     wrong = row["problem"] if row else None
-    return Check("cell", wrong is None, f"this cell must not serve: {wrong}" if wrong else "claims what it has")
+    return row["cell"] if row else None, Check(
+        "cell", wrong is None, f"this cell must not serve: {wrong}" if wrong else "may serve"
+    )
 
 
 async def check_revision(connection: Connection) -> Check:

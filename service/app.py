@@ -106,9 +106,9 @@ async def check(pool: Pool, settings: Settings) -> str | None:
         for made in (await health.check_role(connection), await health.check_revision(connection)):
             if not made.ok:
                 raise Refusal(made.detail)
-        if not (claims := await health.check_cell(connection)).ok:
+        cell, claims = await health.check_cell(connection)
+        if not claims.ok:
             raise Refusal(claims.detail)
-        cell = await health.cell_number(connection)
         await check_pooler(connection, settings, str(pool.conninfo))
         most, used = await health.connections(connection)
         wanted = settings.workers * (settings.pool_size + settings.worker_pool_size + EXTRA_CONNECTIONS)

@@ -6,7 +6,7 @@ from typing import LiteralString, TypedDict
 from psycopg import errors as pg
 from psycopg import sql
 
-from db.cells.database import CellError, Row, Session, Unreachable, connect, drop_link, drop_slot, rows, run, value, wait_until
+from db.cells.database import CellError, Session, Unreachable, connect, drop_link, drop_slot, rows, run, value, wait_until
 
 IDENTITY = "loci_identity"
 # What is known in all cells. By columns: a cell that is a version ahead sends what all know.
@@ -48,6 +48,15 @@ select slot_name as link, active, wal_status,
 from pg_replication_slots where slot_name like 'loci\\_identity\\_%%' order by slot_name"""
 
 
+class CellRow(TypedDict):
+    """A cell that a database knows; `here`: it is that database's own."""
+
+    id: int
+    here: bool
+    url: str | None
+    namespaces: int
+
+
 class Problem(TypedDict):
     """Something that `check` has found."""
 
@@ -77,13 +86,14 @@ def revision_of(session: Session) -> str:
     return str(value(session, "select version_num from public.loci_version"))
 
 
-def list_cells(session: Session) -> list[Row]:
+def list_cells(session: Session) -> list[CellRow]:
     """The cells that a database knows, with the namespaces in each."""
-    return rows(
+    found = rows(
         session,
         "select c.id, c.here, c.url, (select count(*) from loci_data.namespace_cells n where n.cell_id = c.id) as namespaces "
         "from loci_data.cells c order by c.id",
     )
+    return [CellRow(id=row["id"], here=row["here"], url=row["url"], namespaces=row["namespaces"]) for row in found]
 
 
 def url_of(session: Session, number: int) -> str:

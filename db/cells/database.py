@@ -9,8 +9,9 @@ import psycopg
 from psycopg import sql
 from psycopg.rows import dict_row
 
-Row = dict[str, Any]
-Session = psycopg.Connection[Row]
+Record = dict[str, Any]  # of whatever is asked; those who hand one on give it a type
+Scalar = Any
+Session = psycopg.Connection[Record]
 PAUSE = 0.02  # seconds between two questions to a database whether something has come
 PATIENCE = 60.0  # seconds in which it must have come
 
@@ -41,12 +42,12 @@ def connect(url: str, of: str) -> Iterator[Session]:
         ) from None
 
 
-def rows(session: Session, statement: LiteralString, *values: Any) -> list[Row]:
+def rows(session: Session, statement: LiteralString, *values: Any) -> list[Record]:
     """What a statement returns."""
     return session.execute(statement, values).fetchall()
 
 
-def value(session: Session, statement: LiteralString, *values: Any) -> Any:
+def value(session: Session, statement: LiteralString, *values: Any) -> Scalar:
     """The first column of the first row that a statement returns; None: there is none."""
     row = session.execute(statement, values).fetchone()
     return next(iter(row.values())) if row else None

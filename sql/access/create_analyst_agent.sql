@@ -1,13 +1,14 @@
 -- A login of the server becomes an analyst: an agent with the role reader in some namespaces. One row and one grant a
--- namespace. An agent of this login that another cell has made is the same one here. The login itself is made in the same transaction, by who may make roles (db/access/analysts.py). Security
--- definer: analysts are made by a member of the owner that need not inherit its rights.
+-- namespace. An agent of this login that another cell has made is the same one here. The login itself is made in the
+-- same transaction, by who may make roles (db/access/analysts.py). Security definer: analysts are made by a member of
+-- the owner that need not inherit its rights.
 create or replace function loci_api.create_analyst_agent(p_login name, p_namespaces text[], p_expires_at timestamptz,
                                                          p_limit interval) returns uuid
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
-    v_id      uuid := coalesce((select a.id from loci_data.agents a
-                                where a.database_role = p_login and exists (select from loci_data.cells)), loci_api.uuid7());
+    v_id      uuid := coalesce((select a.id from loci_data.agents a where a.database_role = p_login
+                                and exists (select from loci_data.cells)), loci_api.uuid7());
     v_missing text := (select w.name from unnest(p_namespaces) w(name)
                        where not exists (select from loci_data.namespaces n where n.name = w.name)
                        order by w.name limit 1);

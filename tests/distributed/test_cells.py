@@ -321,13 +321,13 @@ def test_a_cell_that_claims_what_its_directory_has_elsewhere_starts_no_service_u
             [Jsonb(row)],
         )
     said = "its directory has in another cell"
-    assert said in str(pair.cells.value(1, "select loci_api.cell_problem()"))
+    assert said in str(pair.cells.value(1, "select problem from loci_api.cell_state()"))
     with pytest.raises(RuntimeError, match="did not start"), serve(pair.cells.one.database):
         pass
     assert any(f"namespace {name} is in cells 1 and 2" in each["problem"] for each in check_cells(pair.cells.url(1)))
     pair.cells.value(1, f"update loci_data.namespace_cells set cell_id = 1, moves = 0 where namespace_id = {number}")
     assert release_namespace(pair.cells.url(1), name) == 2
-    assert pair.cells.value(1, "select loci_api.cell_problem()") is None
+    assert pair.cells.value(1, "select problem from loci_api.cell_state()") is None
     assert check_cells(pair.cells.url(1)) == []
     assert contents(pair, 2, name) == ["the later one"]
 
@@ -628,7 +628,8 @@ def test_a_cell_restored_to_before_a_move_starts_no_service_until_it_has_let_go_
             "insert into loci_data.api_keys (id, agent_id, name, hash, bucket) select '{0}', a.id, 'k', sha256('{0}'::bytea), '{0}'"
         )
         before, after = uuid4(), uuid4()
-        agent = " from loci_data.agents a where a.name = 'writer'"
+        agent = " from loci_data.agents a, loci_data.namespace_cells c, lateral (select c.namespace_id as id) n"
+        agent += " where a.name = 'writer' and c.name = 'team'"
         cells.value(1, "insert into loci_data.agents (id, name, kind) values (gen_random_uuid(), 'writer', 'key')")
         cells.value(1, key.format(before) + agent)
         backup = cells.one.folder / "backup"
@@ -641,7 +642,7 @@ def test_a_cell_restored_to_before_a_move_starts_no_service_until_it_has_let_go_
         node.folder.rename(cells.one.folder / "gone")
         backup.rename(node.folder)
         node.start()
-        assert "set back" in str(cells.value(1, "select loci_api.cell_problem()"))
+        assert "set back" in str(cells.value(1, "select problem from loci_api.cell_state()"))
         with pytest.raises(RuntimeError, match="did not start"), serve(cells.one.database):
             pass
         assert any("namespace team is in cells 1 and 2" in each["problem"] for each in check_cells(cells.url(2)))

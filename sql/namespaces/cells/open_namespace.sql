@@ -1,7 +1,7 @@
 -- Let everybody work in a namespace that has come from another cell: its row, its feed and its locks, as the fence has
 -- kept them; sequences go on behind both cells' numbers, so that the order by number stays; open jobs are queued anew,
--- and what another model of this cell has not embedded; its feed says that it has moved, behind everything else here. As a superuser with session_replication_role =
--- replica. One that is open changes nothing.
+-- and what another model of this cell has not embedded; its feed says that it has moved, behind everything else here.
+-- As a superuser with session_replication_role = replica. One that is open changes nothing.
 create or replace function loci_internal.open_namespace(p_carried jsonb) returns void
 language plpgsql volatile set search_path = ''
 as $$
