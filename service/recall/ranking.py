@@ -249,12 +249,14 @@ class Around:
         added = {key: plan.standing_part(standing, naming.get(key, 0.0)) for key, standing in self.standings.items()}
         if kinds & SUBJECTS:
             given = {key: share * LENT_TO_STANDING for key, share in given.items()}
-        beside = {
-            "several": len({first_word(source) for source in self.named}) > 1,
-            "spoken": self.spoken,
-            "own": "own" in kinds,
-        }
-        factor = cache(partial(plan.factor, **beside))  # few speakers and standings among many memories
+        factor = cache(  # few speakers and standings among many memories
+            partial(
+                plan.factor,
+                several=len({first_word(source) for source in self.named}) > 1,
+                spoken=self.spoken,
+                own="own" in kinds,
+            )
+        )
         factors = {key: factor(self.sources.get(key), self.standings.get(key)) for key in {*self.sources, *self.standings}}
         times = {key: plan.nearness(gap) for key, gap in self.gaps.items()}
         factors |= {key: factors.get(key, 1.0) * plan.time_factor(near) for key, near in times.items()}

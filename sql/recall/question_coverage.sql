@@ -67,5 +67,5 @@ begin
     return next;
 end $$;
 comment on function loci_internal.question_coverage(integer, text, bigint[]) is
-    'Share of a question''s terms that each of some memories has, by their rarity; how many terms it has, and how many of '
-    'these nothing here has; and how many memories there are.';
+    'Share of a question''s terms that each of some memories has, by their rarity; how many terms it has, and how many '
+    'of these nothing here has; and how many memories there are.';

@@ -130,6 +130,7 @@ def fill(pair: Pair, name: str, number: int = 1, count: int = 40) -> None:
     eventually(lambda: ok(client.get(f"/namespaces/{name}"))["pending_embeddings"] == 0)
 
 
+@pytest.mark.row("X12")
 def test_a_namespace_moves_there_and_back_under_writers_and_nothing_is_lost_or_doubled(pair: Pair) -> None:
     name = pair.team()
     fill(pair, name)
@@ -340,6 +341,7 @@ POINTS = ["planned", *(f"{step}{when}" for step in STEPS for when in (" unnoted"
 
 
 @pytest.mark.parametrize("point", POINTS)
+@pytest.mark.row("X12")
 def test_a_mover_killed_anywhere_is_followed_by_one_that_ends_it(pair: Pair, point: str) -> None:
     name = pair.team()
     fill(pair, name, count=10)

@@ -91,6 +91,7 @@ ASKED: dict[str, Callable[[httpx.Client, str], list[str]]] = {
 
 
 @pytest.mark.parametrize("by", ASKED)
+@pytest.mark.row("X12")
 def test_a_request_finds_the_cell_of_what_it_names(routed: Routed, by: str) -> None:
     name, key = routed.far()
     keys = f"{routed.proxies[0].maps}/keys.map"
@@ -298,6 +299,7 @@ class Reader:
             self.places[row["namespace"]] = (row["position"], row["cursor"])
 
 
+@pytest.mark.row("X12")
 def test_a_reader_of_all_namespaces_of_both_cells_has_no_gap_over_moves(routed: Routed) -> None:
     name, _ = routed.far()
     reader = Reader(routed)

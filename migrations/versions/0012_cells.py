@@ -1,7 +1,7 @@
 """Cells: several whole Locis that know each other's agents, and between which namespaces move.
 
-Revision ID: 0010
-Revises: 0009
+Revision ID: 0012
+Revises: 0011
 """
 
 from typing import LiteralString
@@ -10,8 +10,8 @@ from alembic import op
 
 from migrations.schema_files import execute
 
-revision = "0010"
-down_revision = "0009"
+revision = "0012"
+down_revision = "0011"
 branch_labels = None
 depends_on = None
 

@@ -1,7 +1,7 @@
 """A second embedding model, whose vectors join those of the first.
 
-Revision ID: 0010
-Revises: 0009
+Revision ID: 0011
+Revises: 0010
 """
 
 from typing import LiteralString
@@ -10,8 +10,8 @@ from alembic import op
 
 from migrations.schema_files import execute
 
-revision = "0010"
-down_revision = "0009"
+revision = "0011"
+down_revision = "0010"
 branch_labels = None
 depends_on = None
 
