@@ -127,7 +127,7 @@ class Pool(AsyncConnectionPool[PipelinedConnection]):
 
     @asynccontextmanager
     async def _placed(self, names: tuple[Name, ...]) -> AsyncIterator[PipelinedConnection]:
-        """A connection behind the others for who stands back, as far as there are any."""
+        """A low-priority connection for throttled callers, if one is free."""
         behind = self.behind
         if self.shares is None or behind is None or behind.lent_out == behind.max_size or not self.shares.stands_back(names):
             async with self.connection() as connection:

@@ -29,7 +29,7 @@ OF = {"key": "this key", "namespace": "this namespace"}
 class ShareLimits:
     """Parts of a pool that one key and one namespace may hold, at once and (while others ask too) on average.
 
-    Then seconds to wait for one's own, and how many may wait.
+    Then the seconds to wait in line, and how many may wait.
     """
 
     key: float = 0.5

@@ -83,7 +83,7 @@ class Log:
 
 
 class Watch:
-    """Questions to one server, sent all the time by one task: whoever waits for an answer shares it with all others who do."""
+    """Questions to one server, sent by one task: all callers that wait share one answer."""
 
     def __init__(self) -> None:
         self._waiting = 0
@@ -291,7 +291,7 @@ def elsewhere(standby: Standby, error: BaseException) -> bool:
 
 
 def name_of(url: str, nth: int) -> str:
-    """The name of a standby in logs and metrics: its place in the list, host and port, and nothing secret."""
+    """The name of a standby in logs and metrics: its number in the list, host and port, and nothing secret."""
     stated = conninfo_to_dict(url)
     place = [str(stated[each]) for each in ("host", "port") if stated.get(each)]
     return f"{nth + 1}:{':'.join(place) or 'local'}"

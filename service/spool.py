@@ -114,7 +114,7 @@ class Spool:
         return self._room.turn(self._owner)
 
     def take_beside(self, size: int) -> None:
-        """Count bytes that others write for it beside it; fewer than none are gone. Raises as Spools.take."""
+        """Count bytes that others write for it beside it; a negative number counts bytes that are gone. Raises as Spools.take."""
         if size > 0:
             self._room.take(self._owner, f"unpacked {self._what}", size, self._beside)
         else:

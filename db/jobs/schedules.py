@@ -18,7 +18,7 @@ class ScheduleRow(TypedDict):
 
 
 async def list_schedules(tx: Transaction) -> list[ScheduleRow]:
-    """Schedules that are wanted, and what was last reckoned of them. The operator's."""
+    """Schedules that are wanted, and what was last computed of them. The operator's."""
     return await tx.rows(ScheduleRow, "select * from loci_api.list_schedules()")
 
 

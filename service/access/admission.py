@@ -156,7 +156,7 @@ class Gate:
 
 
 def _key_hash(scope: Scope, authorization: str | None) -> bytes | None:
-    """The hash of the key of a request that counts; None for one without, or with a header that is none."""
+    """The hash of the key of a request that counts; None without a key, or with a malformed header."""
     if authorization is None or not _is_guarded(scope):
         return None
     try:

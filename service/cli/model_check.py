@@ -1,4 +1,4 @@
-"""Whether the configured language model is fit for what it is asked: a tiny question, and one call of each purpose."""
+"""Check of the configured language model: a tiny question, and one call of each purpose."""
 
 import asyncio
 import math

@@ -53,7 +53,7 @@ async def _check(url: str, nth: int, staleness: float, head: Place | None, asked
 
 
 async def _compare(standby: Connection, staleness: float, head: Place | None, asked: float) -> tuple[bool, str]:
-    """Whether reads may go to a standby, and what it is: it must come in time to where the primary was when that was `asked`."""
+    """Whether reads may go to a standby: it must reach in time the position that the primary had when that was `asked`."""
     while True:
         async with asyncio.timeout(ANSWER):
             place = await _place(standby)

@@ -1,6 +1,6 @@
 """Consolidation of the graph: which edges and entities are of no use any more.
 
-The model chooses among what may go at all; ages are reckoned here, and every guard is asked again in SQL.
+The model chooses among what may go at all; ages are computed here, and SQL checks every guard again.
 """
 
 import hashlib

@@ -182,7 +182,7 @@ async def _page(resources: Resources, tx: Transaction, made: Pass[A], job: Job) 
 
 
 async def _answer(resources: Resources, job: Job, made: Pass[A], seen: Seen, *, dry_run: bool) -> A:
-    """The model's answer. An answer that is none counts for the turns and episodes that it was about."""
+    """The model's answer. An unreadable answer counts for the turns and episodes that it was about."""
     try:
         return await ask(
             resources,

@@ -1,7 +1,7 @@
 """Changes of decay: every edge is brought in step with a new rate, a transaction a batch.
 
-Readers are right from the moment of the change on, because they reckon for themselves until the last batch is done. So a process
-that dies on the way does no harm: the worker finishes what nobody has worked at for a while.
+Readers are right from the moment of the change on, because they compute confidence themselves until the last batch is done. A
+process that dies on the way does no harm: the worker finishes a change that nobody has worked at for a while.
 """
 
 from collections.abc import Awaitable, Callable

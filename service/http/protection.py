@@ -1,4 +1,4 @@
-"""Headers of every reply: what a browser may do with it, which for data is nothing."""
+"""Headers of every reply: a browser may do nothing with data but show it to the page that asked."""
 
 Header = tuple[bytes, bytes]
 

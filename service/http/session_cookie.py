@@ -39,8 +39,8 @@ def session_hash(scope: dict[str, Any]) -> bytes | None:
 def foreign_use(scope: dict[str, Any]) -> LociError | None:
     """The error of a request that rests on the cookie and was not made by a page of this origin; None if it may pass.
 
-    Browsers say so in Sec-Fetch-Site, over https and on this machine. Elsewhere Origin, sent with all that is no GET, must be this
-    scheme and Host: a page of that name without TLS may be made by somebody on the way. A trusted proxy says what the scheme was.
+    Browsers say so in Sec-Fetch-Site, over https and on this machine. Elsewhere Origin, sent with every method but GET, must be
+    this scheme and Host: somebody on the way may make a page of that name without TLS. A trusted proxy says what the scheme was.
     """
     sites, origins = _sent(scope, b"sec-fetch-site"), _sent(scope, b"origin")
     reading = scope["method"] in READING

@@ -106,7 +106,7 @@ class Heard:
         return self.counted or (prompt_tokens, self.reckoned)
 
     def check(self) -> None:
-        """Raise InvalidAnswer for an answer that is none, or was cut off."""
+        """Raise InvalidAnswer for an empty or cut-off answer."""
         if self.finish == "length":
             came = self.counted[1] if self.counted else self.reckoned
             if came < FULL * self.limit:

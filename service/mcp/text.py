@@ -216,5 +216,5 @@ def waiting(reply: JsonObject) -> str:
 
 
 def more(reply: JsonObject) -> str:
-    """How to go on, where there is more."""
+    """Line that says how to read the rest."""
     return f'\n… and more: call again with cursor "{written(reply["next_cursor"])}".' if reply["next_cursor"] else ""

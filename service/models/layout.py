@@ -103,7 +103,7 @@ def _clipped(moves: Floats) -> Floats:
 
 
 def unit(vectors: Floats) -> Floats:
-    """Rows of length one; of nought, nought."""
+    """Rows scaled to length 1; zero rows stay zero."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     rows: Floats = (vectors / np.maximum(lengths, 1e-12)).astype(np.float32)
     return rows

@@ -52,7 +52,7 @@ FITTED = {"pca": "fitted", "umap": "laid_out"}
 def principal_axes(vectors: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Mean, and the first three principal components of rows, shape (3, dimensions): the same for the same rows.
 
-    Each points to where its largest component is positive. Fewer rows than three axes: the rest are nought.
+    Each points to where its largest component is positive. The axes beyond the number of rows are 0.
     """
     mean = vectors.mean(axis=0, dtype=np.float32)
     centred = vectors - mean

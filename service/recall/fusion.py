@@ -23,7 +23,7 @@ def reciprocal_rank(rankings: Iterable[tuple[Iterable[Id], float]], *, k: float)
 
 
 def normalised(scores: Mapping[Id, float]) -> dict[Id, float]:
-    """Scores of an arm over its best: nought to one."""
+    """Scores of an arm over its best: 0 to 1."""
     best = max(scores.values(), default=0.0)
     return {key: score / best if best > 0 else 0.0 for key, score in scores.items()}
 
@@ -47,7 +47,7 @@ def linear(arms: Iterable[tuple[Mapping[Id, float], float]]) -> dict[Id, float]:
 
 
 def above(scores: Mapping[Id, float], mean: Mapping[Id, float]) -> dict[Id, float]:
-    """Scores by how far they stand above their mean, over the one that does so most: nought to one."""
+    """Scores by how far they stand above their mean, over the largest such distance: 0 to 1."""
     over = {key: max(0.0, score - mean[key]) for key, score in scores.items()}
     if not any(over.values()):
         return dict.fromkeys(scores, 1.0)

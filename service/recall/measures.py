@@ -47,7 +47,7 @@ class Mean:
 
     @property
     def holds(self) -> bool:
-        """Whether a difference is nought or more, but for its error."""
+        """Whether a difference is at least 0, within its error."""
         return self.value >= -self.error
 
     @property

@@ -79,9 +79,9 @@ class Plan:
         return self.fusion == "relative_score"
 
     def normalised(self, arm: str, hits: Hits, mean: Mapping[int, float], share: Mapping[int, float]) -> dict[int, float]:
-        """Scores of an arm as they are added or averaged, nought to one.
+        """Scores of an arm as they are added or averaged, 0 to 1.
 
-        By the place of a namespace: `mean` of cosines; `share` that a name counts there. A long memory has many names, so that one
+        Figures by namespace: `mean` cosine; `share` of a name's weight there. A long memory has many names, so that one
         shared with another says little.
         """
         if self.relative:

@@ -124,7 +124,7 @@ async def rank_with(
 def joined(ranking: Ranking, others: list[tuple[str, Ranking]]) -> Ranking:
     """One ranking of several: scores over the best of each, those of the question as much as those of all further ones together.
 
-    In the unit of the question's own scores. A hit that only a further question found has nought of these.
+    In the unit of the question's own scores. A hit found only by a rewritten question has an own score of 0.
     """
     if not others:
         return ranking

@@ -212,7 +212,7 @@ def out_of_fold(values: Values, questions: list[str]) -> tuple[Mean, int]:
 
 
 def luck(values: Values) -> float:
-    """How likely luck alone makes any setting look as much better than the first as the best one does (Westfall and Young's maxT).
+    """Probability that chance alone makes some setting look as good as the best one does (Westfall and Young's maxT).
 
     Where none is better, the differences of a question are as likely the other way round, for all settings together. So however
     many settings are tried, and however alike they are, the best of them is compared with the best that luck brings.

@@ -1,8 +1,8 @@
 """Proper-noun phrases in a text, without a model: what the graph arm links raw texts by.
 
 Spelling conventions carry it. Inside a clause, a capitalised word is a name; where a language writes all nouns so (German), only
-several in a row, or one that is spelt like no noun. In texts without capitals and spaces (Japanese), what another script or a form
-of address marks. Languages that mark nothing yield nothing, which costs recall nothing.
+several in a row, or one that is spelt like no noun. Names in texts without capitals and spaces (Japanese) are words in another
+script, or before a form of address. Languages that mark nothing yield nothing, which costs recall nothing.
 """
 
 import re

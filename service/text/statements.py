@@ -46,7 +46,7 @@ class Statement:
         return next((place for place, pattern in enumerate(VALUES) if pattern.search(self.content)), None)
 
     def has(self, pattern: re.Pattern[str] | None) -> bool:
-        """Whether a pattern stands in it, or stood in it."""
+        """Whether the statement, or an earlier version, matches a pattern."""
         return pattern is not None and any(pattern.search(text) for text in self.texts)
 
 

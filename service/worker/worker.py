@@ -273,7 +273,7 @@ class Worker:
         return False
 
     async def lower_priorities(self) -> bool:
-        """Have sessions of analysts stand back behind requests. Reads files of the system, not the database."""
+        """Lower the priority of analysts' sessions below that of requests. Reads files of the system, not the database."""
         self._priorities.look()
         return False
 

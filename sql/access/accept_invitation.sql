@@ -1,8 +1,7 @@
--- Accept an invitation: from the next statement on the agent has the role that it names there, as it stands now.
--- Asked by the agent, with a key of scope admin that is not kept to other namespaces, since all its keys reach the
--- namespace from then on; or by the operator. An acceptance and a withdrawal at once find each other (lock_grants):
--- the second sees the first done.
--- Security definer: writes grants. Errors: 42501, P0002 (no invitation, or one that has expired;
+-- Accept an invitation: from the next statement on the agent has the role that it names there, as it stands now. Asked
+-- by the agent, with a key of scope admin that is not kept to other namespaces, since all its keys reach the namespace
+-- from then on; or by the operator. An acceptance and a withdrawal at once find each other (lock_grants): the second
+-- sees the first done. Security definer: writes grants. Errors: 42501, P0002 (no invitation, or one that has expired;
 -- whether there is such a namespace is not said).
 create or replace function loci_api.accept_invitation(p_namespace text, p_agent uuid default null)
 returns table (namespace text, role text, expires_at timestamptz)

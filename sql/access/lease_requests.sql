@@ -3,12 +3,11 @@
 -- Otherwise a token bucket that all processes of the service share, by the clock of this server: it holds a minute's
 -- requests and refills evenly. A process that asks while much is left is given more than it wants, so that it asks less
 -- often: a sixteenth of what is left, half a second's worth at most, which it must use within half a second or give
--- back (p_returned). Leased requests cannot add to a burst: the bucket of a limit of 240 or more holds that much
--- less; smaller limits are given one by one and are exact.
--- Returns also what remains, seconds until one more is there,
+-- back (p_returned). Leased requests cannot add to a burst: the bucket of a limit of 240 or more holds that much less;
+-- smaller limits are given one by one and are exact. Returns also what remains, seconds until one more is there,
 -- seconds until the bucket is full, the time (seconds since 1970), and the hash of the key, which is another where a
--- browser session stands for it. One probe for a key without limit; with one, an
--- update of one row. Security definer: reads keys, writes buckets.
+-- browser session stands for it. One probe for a key without limit; with one, an update of one row. Security definer:
+-- reads keys, writes buckets.
 create or replace function loci_api.lease_requests(p_key_hash bytea, p_wanted integer, p_default integer default null,
                                                    p_returned integer default 0)
 returns table (key_id uuid, rate_limit integer, granted integer, remaining integer, next_in double precision,

@@ -2,9 +2,8 @@
 -- (null). In force from the next statement of the agent on, where the agent is at home here, or the caller manages it;
 -- otherwise an invitation (give_grant), which gives nothing until the agent accepts it. The agent is named by its id:
 -- that of a key (list_keys, POST /keys), of an analyst, or what another agent says it is (whoami). The reply says
--- nothing of an invited agent, not even whether there is one; only the operator is told.
--- Only an operator may take the last admin away (require_remaining_admin). Security definer: writes grants; checks the
--- caller itself. Admin. Errors:
+-- nothing of an invited agent, not even whether there is one; only the operator is told. Only an operator may take the
+-- last admin away (require_remaining_admin). Security definer: writes grants; checks the caller itself. Admin. Errors:
 -- 42501, P0002 (namespace, agent), 22023 (role, expires_at, the operator), 23505 (the last admin).
 create or replace function loci_api.set_grant(p_namespace text, p_agent uuid, p_role text,
                                               p_expires_at timestamptz default null)

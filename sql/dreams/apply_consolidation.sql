@@ -1,7 +1,6 @@
 -- Apply what of a consolidation stood up to the guards of texts: merges, deletes, refinements, and lessons from
 -- signals. All in one transaction, which is one operation: undoing it brings every source back. Removed memories are
--- forgotten, never deleted.
--- The rows have the last word (refused_consolidation_steps). Removed are what is deleted and
+-- forgotten, never deleted. The rows have the last word (refused_consolidation_steps). Removed are what is deleted and
 -- what merges make fewer, against all current memories: more of them than a pass may remove (removal_allowance), and
 -- nothing at all is applied and stopped says why; one memory fewer by a merge is always allowed, since what it said is
 -- kept. p_plan: {merges: [{sources: [{id, seen}], content, category, tags}], deletes: [{id, seen, reason}],

@@ -1,8 +1,7 @@
 -- Remove edges and entities that a model would rather not have, as far as the guards let it: edges_to_remove, then
 -- entities_to_remove, under the locks that every writer takes. p_plan: {entities: [{id, seen}], edges: [{id, reason:
--- redundant | low_confidence | outdated, seen}]}; seen: updated_at as it was shown. No more edges and no more
--- entities go than a pass may remove, the weakest first; the guard share keeps the rest for the next one.
--- Removing is soft:
+-- redundant | low_confidence | outdated, seen}]}; seen: updated_at as it was shown. No more edges and no more entities
+-- go than a pass may remove, the weakest first; the guard share keeps the rest for the next one. Removing is soft:
 -- history keeps everything, and undoing the operation brings it back. One row a thing: kind edge or entity, and the
 -- guard that kept it; null: it is removed. Set-based. Security definer: writes past the policies; checks the caller
 -- itself. Errors: 42501, P0002, 22023 (reason), 40001.

@@ -1,7 +1,6 @@
 -- What have the passes done? Their reports, newest first, a page at a time: p_cursor is the id of the last one of the
--- page before. Reports of one pass (p_name), or of one job.
--- Primary key, pass_runs_pass or pass_runs_job_key, whichever the
--- question is about: it is planned for each call. Security definer: past the policies; checks the caller itself.
+-- page before. Reports of one pass (p_name), or of one job. Primary key, pass_runs_pass or pass_runs_job_key, whichever
+-- the question is about: it is planned for each call. Security definer: past the policies; checks the caller itself.
 -- Errors: 42501, P0002, 22023 (limit, name).
 create or replace function loci.list_passes(
     p_namespace text, p_limit integer default 50, p_cursor uuid default null, p_name text default null,

@@ -1,10 +1,8 @@
 -- Write the memories that stand for several others, and forget those. Its fields are computed, not asked of a model:
 -- true since the earliest of them, as important and as sure as the most, reinforced as often as all together; tags of
--- all, metadata of all (the earliest's where they differ), merged_from and first_recorded_at in it.
--- Everything that hung on the sources hangs on it (repoint_memory_references).
--- p_merges: [{id, sources: [{id}], content, category,
--- tags}], id
--- of the memory to be. The caller has locked the sources. Errors: those of remember.
+-- all, metadata of all (the earliest's where they differ), merged_from and first_recorded_at in it. Everything that
+-- hung on the sources hangs on it (repoint_memory_references). p_merges: [{id, sources: [{id}], content, category,
+-- tags}], id of the memory to be. The caller has locked the sources. Errors: those of remember.
 create or replace function loci_internal.merge_memories(p_namespace_id integer, p_namespace text, p_merges jsonb)
 returns void
 language plpgsql volatile set search_path = '' set enable_seqscan = off

@@ -28,7 +28,7 @@ comment on function loci_internal.count_current_memories(integer) is
 
 -- How many of p_of things may a model remove? Their share, rounded down: of ten things at 10 % one, of nine none. More
 -- is a mistake of the model or of what it was shown, and the pass applies nothing. p_of counts what is current and in
--- force when the pass applies. Errors: 22023 (a share that is none).
+-- force when the pass applies. Errors: 22023 (a share outside of 0 to 1).
 create or replace function loci_internal.removal_limit(p_namespace_id integer, p_share double precision, p_of bigint)
 returns bigint
 language plpgsql immutable set search_path = ''

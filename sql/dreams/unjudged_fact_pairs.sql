@@ -39,7 +39,7 @@ comment on function loci_internal.unjudged_fact_pairs(integer, integer) is
 
 -- With which siblings might an active fact be in contradiction although no signal fires? Those that are active at a
 -- time when it is valid too, and share shared_tokens words with it, of which one is part of what both are about
--- (attribute_terms). Where an aspect is declared multi-valued: none. The supersession_model_siblings with most words
+-- (attribute_terms). An aspect that is declared multi-valued has none. The supersession_model_siblings with most words
 -- in common are taken, of supersession_candidates siblings a term; pairs that were decided or judged before are left
 -- out, so that a fact is done when they are. Statements over 1,000 characters are no atomic facts and left out. About
 -- 0.3 ms a candidate.

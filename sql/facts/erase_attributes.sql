@@ -33,10 +33,10 @@ end $$;
 comment on function loci_internal.erase_attributes(integer, uuid[]) is
     'Delete the attributes that rest on memories; their ids.';
 
--- Beliefs about facts, from the time in which erased ones (p_gone) had ended them, become what would have been
--- believed without these: the facts hold as long as they do by themselves, or until the first of the others that
--- supersede them now, from when that was recorded on.
--- p_ended: those that had been ended so until now; their rows have been refolded. A few rows a fact.
+-- Beliefs about facts, from the time in which erased ones (p_gone) had ended them, become what would have been believed
+-- without these: the facts hold as long as they do by themselves, or until the first of the others that supersede them
+-- now, from when that was recorded on. p_ended: those that had been ended so until now; their rows have been refolded.
+-- A few rows a fact.
 create or replace function loci_internal.rebuild_fact_beliefs(p_namespace_id integer, p_ids uuid[], p_gone uuid[],
                                                               p_ended uuid[])
 returns void

@@ -1,6 +1,6 @@
--- Weights of aspects, as use teaches them. Each aspect over which one of p_ids hangs by an active
--- attribute gains settings feedback_delta for each such memory. With p_decay, aspects that nothing has confirmed for
--- aspect_stale_days lose aspect_decay, down to aspect_weight_min. Weights that change end between aspect_weight_min and
+-- Weights of aspects, as use teaches them. Each aspect over which one of p_ids hangs by an active attribute gains
+-- settings feedback_delta for each such memory. With p_decay, aspects that nothing has confirmed for aspect_stale_days
+-- lose aspect_decay, down to aspect_weight_min. Weights that change end between aspect_weight_min and
 -- aspect_weight_max. All aspects are locked first, in order of their ids, so that ends of sessions wait for each other
 -- and never in a circle. One event for each kind that touched any. Index attributes_memory; decay reads the aspects of
 -- the namespace.

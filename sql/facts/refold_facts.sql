@@ -1,11 +1,9 @@
 -- Bring facts in step with what was said of them: until when each holds by itself (fact_span), and which decision ends
 -- it (fact_winners). p_ids: facts of which something changed, whatever it was; those that they end, or ended, are
 -- looked at too. A fact that comes back, or holds longer than before, is compared with its siblings as at its write
--- (p_compare; p_since: with those alone that were recorded after it).
--- Nothing else writes status (but for a deletion),
--- valid_to, own_to and superseded_by of a fact that is there.
--- Aspects are locked in order of id, then facts. Returns those that changed.
--- Cost: a few look-ups a fact, and those of a write for what comes back.
+-- (p_compare; p_since: with those alone that were recorded after it). Nothing else writes status (but for a deletion),
+-- valid_to, own_to and superseded_by of a fact that is there. Aspects are locked in order of id, then facts. Returns
+-- those that changed. Cost: a few look-ups a fact, and those of a write for what comes back.
 create or replace function loci_internal.refold_facts(p_namespace_id integer, p_ids uuid[], p_at timestamptz,
                                                       p_compare boolean default false,
                                                       p_since timestamptz default null) returns uuid[]

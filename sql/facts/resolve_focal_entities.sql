@@ -93,9 +93,9 @@ comment on function loci_internal.project_entities(integer, text, integer) is
 
 -- Which entities do the words of a query mean? Those whose name or alias stands in it as a whole
 -- (find_entities_in_text); where there is none, those whose name begins with one of its words, stop words apart.
--- Entities of all types, the most mentioned first, at most p_limit.
--- Bounded: the first 2,000 characters, 2,000 entities; 100 words, 100
--- entities a word. Index entity_names_pkey, whose order is that of code points, so that a first word is a range of it.
+-- Entities of all types, the most mentioned first, at most p_limit. Bounded: the first 2,000 characters, 2,000
+-- entities; 100 words, 100 entities a word. Index entity_names_pkey, whose order is that of code points, so that a
+-- first word is a range of it.
 create or replace function loci_internal.query_entities(p_namespace_id integer, p_query text, p_limit integer,
                                                         p_known_at timestamptz) returns uuid[]
 language plpgsql stable set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off

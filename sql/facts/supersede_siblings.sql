@@ -1,9 +1,8 @@
 -- Decide what a fact supersedes, and by what it is superseded, record each decision, and act on it: mode apply, or null
 -- for the namespace's setting; propose only records. An unsure finding (find_contradictions) is proposed in either
--- mode.
--- A fact has one successor: the first by valid_from. In mode apply, what was proposed before and is found again is
--- applied. p_since: pairs alone of which the other was recorded after it. superseded: attributes; proposed: decisions.
--- The aspect is locked by the caller.
+-- mode. A fact has one successor: the first by valid_from. In mode apply, what was proposed before and is found again
+-- is applied. p_since: pairs alone of which the other was recorded after it. superseded: attributes; proposed:
+-- decisions. The aspect is locked by the caller.
 create or replace function loci_internal.supersede_siblings(p_namespace_id integer, p_attribute_id uuid, p_origin text,
                                                             p_mode text, p_except uuid, p_at timestamptz,
                                                             p_since timestamptz default null)

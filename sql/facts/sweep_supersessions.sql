@@ -1,9 +1,8 @@
 -- Find contradictions among facts that stand already: written while supersession was off or only proposed, before an
 -- aspect was declared single-valued, restored, or moved by a merge. Visits p_limit active facts after the cursor, in
 -- order of id, of one entity if asked, and does for each what its write does: same signals, same rules, and pairs
--- decided before are left alone. So a second sweep changes nothing, and pages can be run one transaction each. A
--- model may be asked about pairs that they leave open (supersession_model).
--- p_mode: apply or propose; null: the namespace's
+-- decided before are left alone. So a second sweep changes nothing, and pages can be run one transaction each. A model
+-- may be asked about pairs that they leave open (supersession_model). p_mode: apply or propose; null: the namespace's
 -- setting (off: proposes). decided: the decisions of this page; next_cursor null: all were visited. Aspects are locked
 -- in order of id for the length of a page. Cost: 1 to 2 ms a fact; grows with the facts, not with their pairs. Security
 -- definer: writes past the policies; checks the caller itself. Errors: 42501, P0002 (namespace, entity), 22023 (mode,

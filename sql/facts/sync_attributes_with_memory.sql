@@ -1,7 +1,6 @@
 -- Trigger: a memory was forgotten, ended, corrected or restored, and the facts that rest on it follow in the same
--- transaction, with what they had ended (refold_facts). A fact that comes back is compared with its siblings; where
--- an operation is being undone, with those alone that came after that.
--- A memory that carries none costs one look-up in
+-- transaction, with what they had ended (refold_facts). A fact that comes back is compared with its siblings; where an
+-- operation is being undone, with those alone that came after that. A memory that carries none costs one look-up in
 -- attributes_memory.
 create or replace function loci_internal.sync_attributes_with_memory() returns trigger
 language plpgsql volatile security definer set search_path = ''

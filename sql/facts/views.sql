@@ -53,9 +53,9 @@ comment on column loci.constraints.recorded_at is 'Recorded time: when it was wr
 comment on column loci.constraints.entity_id is 'Identifier of the entity. Joins entities.id.';
 comment on column loci.constraints.aspect_id is 'Identifier of the aspect. Joins aspects.id.';
 
--- Supersessions in words, with their reasons.
--- Under the policies: rows of granted namespaces only. A decision whose newer
--- fact does not hold any more is shown as dismissed, in a part of its own: so an index finds the others by status.
+-- Supersessions in words, with their reasons. Under the policies: rows of granted namespaces only. A decision whose
+-- newer fact does not hold any more is shown as dismissed, in a part of its own: so an index finds the others by
+-- status.
 create or replace view loci.supersessions with (security_invoker = true) as
 select n.name as namespace, s.id, e.name as entity, p.name as aspect, o.content as older, w.content as newer, s.signal,
        s.confidence, s.evidence, s.status, s.origin, s.created_at, s.decided_at, s.decided_by, s.undone_at,

@@ -1,9 +1,9 @@
 -- Insert an attribute and let it take its place among its siblings: those that it contradicts are superseded by it, or
 -- it by them if it is back-dated. It is valid from now, where its memory is valid now, else from when that is. A fact
--- in the same words, by the same memory, is only counted, unless other times are stated.
--- p_replaces: the sibling whose content it replaces, which is no matter of signals. The memory is locked first, so that
--- nobody forgets it meanwhile, then the aspect, so that two writers of one aspect see each other's facts; then
--- attributes, in order of id. Errors: P0002 (aspect, memory), 22023 naming the field (a forgotten memory), 23514.
+-- in the same words, by the same memory, is only counted, unless other times are stated. p_replaces: the sibling whose
+-- content it replaces, which is no matter of signals. The memory is locked first, so that nobody forgets it meanwhile,
+-- then the aspect, so that two writers of one aspect see each other's facts; then attributes, in order of id. Errors:
+-- P0002 (aspect, memory), 22023 naming the field (a forgotten memory), 23514.
 create or replace function loci_internal.write_attribute(p_namespace_id integer, p_aspect_id uuid, p_attribute jsonb,
                                                          p_replaces uuid default null)
 returns table (id uuid, recorded_at timestamptz, superseded uuid[], proposed uuid[])

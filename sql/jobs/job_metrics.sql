@@ -1,8 +1,8 @@
 -- How do jobs stand, as a monitor asks? For each kind: how many wait, run or are dead, and since when the first that
 -- waits could have run; a row of its own (kind null) says how many workers have shown a sign of life in the last
 -- p_alive seconds, and how many jobs are in the hands of one that has not. At most 100,000 are counted; one probe of
--- index jobs_state a namespace.
--- Security definer: reads all namespaces and the queue. Errors: 42501 unless the operator asks.
+-- index jobs_state a namespace. Security definer: reads all namespaces and the queue. Errors: 42501 unless the operator
+-- asks.
 create or replace function loci_api.job_metrics(p_alive double precision default 30)
 returns table (kind text, waiting bigint, running bigint, dead bigint, oldest timestamptz, workers bigint, lost bigint)
 language plpgsql volatile security definer set search_path = '' set plan_cache_mode = force_generic_plan

@@ -16,4 +16,4 @@ begin
     order by n.id;
 end $$;
 comment on function loci_api.list_schedules() is
-    'Schedules of dreams that namespaces want, and what was last reckoned of them. Operator only. Errors: 42501.';
+    'Schedules of dreams that namespaces want, and what was last computed of them. Operator only. Errors: 42501.';

@@ -1,10 +1,10 @@
--- Give a job its place in the queue: a row of procrastinate's, with the job's number and nothing of what it is about.
--- A caller that asks for many jobs stands behind one that asks for one: a job's turn is now, and a second at least
--- after that of the job before it of the same namespace and kind, if that is open.
--- The queue takes the earliest (priority: minus the seconds
--- since 2020). So jobs of a namespace that asked for a thousand at once are passed by those of others; they keep their
--- order, and none is passed for longer than it has jobs before it, in seconds. A job that is put off stands where it
--- would if it were asked for when it is due, so it holds up nobody of its turn meanwhile. One probe of index jobs_open.
+-- Give a job its place in the queue: a row of procrastinate's, with the job's number and nothing of what it is about. A
+-- caller that asks for many jobs stands behind one that asks for one: a job's turn is now, and a second at least after
+-- that of the job before it of the same namespace and kind, if that is open. The queue takes the earliest (priority:
+-- minus the seconds since 2020). So jobs of a namespace that asked for a thousand at once are passed by those of
+-- others; they keep their order, and none is passed for longer than it has jobs before it, in seconds. A job that is
+-- put off stands where it would if it were asked for when it is due, so it holds up nobody of its turn meanwhile. One
+-- probe of index jobs_open.
 create or replace function loci_internal.queue_job(p_namespace_id integer, p_id uuid) returns void
 language plpgsql volatile set search_path = loci_jobs, pg_temp set plan_cache_mode = force_generic_plan
 set enable_seqscan = off

@@ -1,8 +1,7 @@
 -- Trigger on the queue: what becomes of a place in it becomes of its job. The end that a job has stated itself
--- (finish_job) stands.
--- A place that is over is deleted: the queue holds what waits or runs, the rest is history in loci.jobs. The queue
--- says "failed" of a job whose worker was lost after it was to be cancelled; it is cancelled. Security definer:
--- workers write the queue, and nothing of Loci's; procrastinate's own triggers need its path.
+-- (finish_job) stands. A place that is over is deleted: the queue holds what waits or runs, the rest is history in
+-- loci.jobs. The queue says "failed" of a job whose worker was lost after it was to be cancelled; it is cancelled.
+-- Security definer: workers write the queue, and nothing of Loci's; procrastinate's own triggers need its path.
 create or replace function loci_internal.sync_job_state() returns trigger
 language plpgsql volatile security definer set search_path = loci_jobs, pg_temp
 as $$

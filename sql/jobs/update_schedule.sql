@@ -33,4 +33,5 @@ begin
     return v_job.id;
 end $$;
 comment on function loci_api.update_schedule(text, text, timestamptz, text, timestamptz) is
-    'Keep what was reckoned of the schedule of dreams, and make the job if it is due; its id. Errors: 42501, P0002.';
+    'Keep the computed next time of the schedule of dreams, and make the job if it is due; its id. '
+    'Errors: 42501, P0002.';

@@ -1,7 +1,7 @@
 -- The feed and the operations log forget erased things: that something changed, when and through whom stays, its text
 -- does not. This transaction has noted the erased things, and links and places with the other end that they had. The
--- sequencer is held off, so that nothing moves from the outbox past this. Index
--- changes_subject; the outbox, which is short, is read once.
+-- sequencer is held off, so that nothing moves from the outbox past this. Index changes_subject; the outbox, which is
+-- short, is read once.
 create or replace function loci_internal.erase_changes(p_namespace_id integer) returns void
 language plpgsql volatile set search_path = '' set enable_seqscan = off
 as $$

@@ -1,10 +1,9 @@
--- Mentions of erased memories go; the counters of the entities sink by those of memories that were not forgotten,
--- never below 0, and so do those of the sessions that the memories were observations of; a session that has nothing
--- else on an entity goes. An entity that one observation is left of has its initial
--- confidence again; of more, it is not known which of them restored, and confidence stays. Returns the entities that
--- nothing mentions any more, not even what is forgotten, and that go with them: those that nobody stated
--- (entity_is_stated), those that were removed before, and what was merged into them. Locked in order of
--- canonical_name, like everywhere. Index ranges of memory_mentions.
+-- Mentions of erased memories go; the counters of the entities sink by those of memories that were not forgotten, never
+-- below 0, and so do those of the sessions that the memories were observations of; a session that has nothing else on
+-- an entity goes. An entity with one observation left has its initial confidence again; with more, it is unknown which
+-- of them restored it, and confidence stays. Returns the entities that nothing mentions any more, not even what is
+-- forgotten, and that go with them: those that nobody stated (entity_is_stated), those that were removed before, and
+-- what was merged into them. Locked in order of canonical_name, like everywhere. Index ranges of memory_mentions.
 create or replace function loci_internal.erase_mentions(p_namespace_id integer, p_ids uuid[]) returns uuid[]
 language plpgsql volatile set search_path = ''
 as $$

@@ -1,6 +1,5 @@
 -- Dependents of a version of a memory, now: facts that were drawn from it, edges that it is evidence of, and entities
--- that it mentions, each in words; kind (attribute, edge, entity) and id order and page them.
--- alone: nothing else shows
+-- that it mentions, each in words; kind (attribute, edge, entity) and id order and page them. alone: nothing else shows
 -- it, so it falls with the memory, where it is not pinned. Indexes attributes_memory, edge_observations_memory, primary
 -- key of memory_mentions; of each edge and entity one probe more. Security definer: past the policies; checks the
 -- caller itself. Errors: 42501, P0002, 22023 (limit, cursor).

@@ -1,11 +1,9 @@
--- Where do items that name a lineage, at most one for each, stand in its chain? What each repeats, when it is
--- recorded, its validity (from its start to its end, or to the start of the version after), the version that it ends
--- and whether that goes on after it. A correction takes the validity of the version that it corrects; what ended
--- where that one began lasts until the new one begins. An item that repeats the version of now is a repetition, where
--- that version is open, or lasts until an announced one.
--- Details that are not stated: see complete_memory_details. Index
--- look-ups, planned for any namespace: in one that the statistics do not know yet, every index that begins with it
--- looks as good.
+-- Where do items that name a lineage, at most one for each, stand in its chain? What each repeats, when it is recorded,
+-- its validity (from its start to its end, or to the start of the version after), the version that it ends and whether
+-- that goes on after it. A correction takes the validity of the version that it corrects; what ended where that one
+-- began lasts until the new one begins. An item that repeats the version of now is a repetition, where that version is
+-- open, or lasts until an announced one. Details that are not stated: see complete_memory_details. Index look-ups,
+-- planned for any namespace: in one that the statistics do not know yet, every index that begins with it looks as good.
 create or replace function loci_internal.plan_versions(p_namespace_id integer, p_items loci_internal.memory_input[],
                                                        p_at timestamptz)
 returns loci_internal.memory_input[]

@@ -55,9 +55,8 @@ comment on function loci_api.delete_retired_vectors(smallint, text, integer, uui
     'Errors: 42501, 22023.';
 
 -- Take what waits for a retired model off the queues, at most p_limit rows of each; how many were there. A row that a
--- worker holds is not waited for: the worker takes it off itself, or drop_retired_model does.
--- Security definer; the operator's.
--- Errors: 42501, 22023 (in use).
+-- worker holds is not waited for: the worker takes it off itself, or drop_retired_model does. Security definer; the
+-- operator's. Errors: 42501, 22023 (in use).
 create or replace function loci_api.clear_model_queues(p_model_id smallint, p_limit integer default 10000)
 returns bigint
 language plpgsql volatile security definer set search_path = ''

@@ -1,9 +1,8 @@
 -- Keep the mean of a namespace's vectors: counted anew when more than a tenth was stored since, or there is none yet; a
 -- vector pays for about ten. The mean of the first ten is that of all of them, in however many batches they came: a
--- mean of the first few would say what those mean, and not what all have in common. p_stored null: now, because
--- vectors went away; of more than 5,000 it is dropped then, and the next vector that is stored makes it. A second
--- caller at the same time leaves the work to the first.
--- An erasure waits for it before all else (erase_memories); the first mean is
+-- mean of the first few would say what those mean, and not what all have in common. p_stored null: now, because vectors
+-- went away; of more than 5,000 it is dropped then, and the next vector that is stored makes it. A second caller at the
+-- same time leaves the work to the first. An erasure waits for it before all else (erase_memories); the first mean is
 -- made by nobody while one is under way: it would be of what is going, and the erasure would not see it.
 create or replace function loci_internal.keep_vector_mean(p_namespace_id integer, p_model_id smallint,
                                                           p_stored bigint default null) returns void

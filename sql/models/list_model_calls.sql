@@ -1,6 +1,5 @@
 -- Which calls of models were made, for what, and what did they cost? Newest first, a page at a time: p_cursor is the id
--- of the last one of the page before. Calls of one purpose, or of one job.
--- Primary key, or index model_calls_job: it is
+-- of the last one of the page before. Calls of one purpose, or of one job. Primary key, or index model_calls_job: it is
 -- planned for each call. Security definer: past the policies; checks the caller itself. Errors: 42501, P0002, 22023
 -- (limit).
 create or replace function loci.list_model_calls(

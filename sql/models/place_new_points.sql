@@ -2,7 +2,7 @@
 -- at the mean of the 15 laid out ones that are nearest by cosine, by exp(-d / m): d is how much farther than the first
 -- it is, m the mean of that. Only those that were laid out count, so the order does not, and nothing moves. About 10 ms
 -- a memory on a map of 20,000. The map stays the same meanwhile; 0 where another takes its place. Security definer:
--- writes past the policies; checks the caller itself. A reader may: it is derived, and says nothing that was not there.
+-- writes past the policies; checks the caller itself. A reader may store it: places are derived from what it reads.
 -- Errors: 42501, P0002.
 create or replace function loci_api.place_new_points(p_namespace text, p_dims integer, p_limit integer) returns integer
 language plpgsql volatile security definer set search_path from current set plan_cache_mode = force_generic_plan

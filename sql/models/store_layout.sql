@@ -1,6 +1,5 @@
 -- Keep where memories stand on a map that was laid out. p_added false: it takes the place of the one before; true: of
--- memories that took no part in it. Deleted memories are left out; memories keep the place that they have.
--- The vectors
+-- memories that took no part in it. Deleted memories are left out; memories keep the place that they have. The vectors
 -- are locked in order of id. z null: the map is flat. Security definer: writes past the policies; checks the caller
 -- itself. Errors: 42501, P0002.
 create or replace function loci_api.store_layout(p_namespace text, p_model_id smallint, p_dims integer, p_ids uuid[],

@@ -48,6 +48,6 @@ comment on column loci.model_calls.took_ms is
     'Milliseconds until the whole answer was there, or it failed; null: it runs.';
 comment on column loci.model_calls.prompt_tokens is 'Tokens that were sent.';
 comment on column loci.model_calls.completion_tokens is 'Tokens that came back; while it runs, as many as may.';
-comment on column loci.model_calls.estimated is 'Whether the tokens are reckoned from characters.';
+comment on column loci.model_calls.estimated is 'Whether the tokens are estimated from characters.';
 comment on column loci.model_calls.cost is 'By the prices in the service''s settings; 0 without prices.';
 comment on column loci.model_calls.error is 'Why it failed.';

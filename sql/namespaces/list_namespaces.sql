@@ -1,7 +1,6 @@
 -- The namespaces that the caller may read, by name, with their settings in force, the caller's role and their sizes.
--- p_name asks for one. Entities and edges that only forgotten memories show do not count.
--- Counts are index-only scans of each namespace
--- listed.
+-- p_name asks for one. Entities and edges that only forgotten memories show do not count. Counts are index-only scans
+-- of each namespace listed.
 create or replace function loci.list_namespaces(p_name text default null, p_limit integer default 100,
                                                 p_cursor text default null)
 returns table (name text, description text, language text, role text, settings jsonb, memories bigint,

@@ -1,8 +1,7 @@
 -- How has a namespace grown? Of each of the last p_weeks weeks (they begin on Monday, UTC; the last is that of p_now),
--- oldest first: versions of memories written in it, and how many there were at its end. Memories that were erased
--- since are in neither.
--- Index memories_recorded, the range of the namespace once. Security definer: past the policies; checks the
--- caller itself. Errors: 42501, P0002, 22023 (weeks).
+-- oldest first: versions of memories written in it, and how many there were at its end. Memories that were erased since
+-- are in neither. Index memories_recorded, the range of the namespace once. Security definer: past the policies; checks
+-- the caller itself. Errors: 42501, P0002, 22023 (weeks).
 create or replace function loci.namespace_growth(p_namespace text, p_weeks integer default 26,
                                                  p_now timestamptz default now())
 returns table (week date, written bigint, memories bigint)

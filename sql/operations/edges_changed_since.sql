@@ -1,7 +1,7 @@
--- Which edges of an operation were changed by others since? One whose strength, aspect or metadata are neither as it
--- left them nor as it found them, one that it took back and that has been observed anew, or that has lost an end, an
--- entity that was removed since. Confidence, counts and spells follow the evidence, each observation of which knows
--- its operation: others may have observed the same edge since, that is no conflict.
+-- Which edges of an operation were changed by others since? Edges count whose strength, aspect or metadata are neither
+-- as it left them nor as it found them; one that it took back and that has been observed anew, or that has lost an
+-- end, an entity that was removed since. Confidence, counts and spells follow the evidence, each observation of which
+-- knows its operation: others may have observed the same edge since, that is no conflict.
 create or replace function loci_internal.edges_changed_since(p_namespace_id integer, p_operation uuid)
 returns setof uuid
 language sql stable set search_path = '' set enable_seqscan = off

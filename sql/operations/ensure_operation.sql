@@ -1,8 +1,7 @@
 -- The operation of this transaction in a namespace; its row is written with the first change. loci_api.begin_request
 -- said who acts, and through what (settings of the transaction); a statement in SQL that did not say so is action
--- unknown, via sql.
--- One probe of the primary key. The row is shared until the commit: who undoes an operation waits for its transactions,
--- and those that come later are refused. Errors: 23505 (undone while it ran).
+-- unknown, via sql. One probe of the primary key. The row is shared until the commit: who undoes an operation waits for
+-- its transactions, and those that come later are refused. Errors: 23505 (undone while it ran).
 create or replace function loci_internal.ensure_operation(p_namespace_id integer) returns uuid
 language plpgsql volatile
 as $$

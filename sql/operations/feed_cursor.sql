@@ -1,6 +1,5 @@
--- Position that a reader of the feed goes on after: a change by the token of its feed and its position there.
--- So it tells of
--- no namespace but that of a change that the reader has seen, means the same after a restart and in a restored
+-- Position that a reader of the feed goes on after: a change by the token of its feed and its position there. So it
+-- tells of no namespace but that of a change that the reader has seen, means the same after a restart and in a restored
 -- database, and holds no secret. One order of all namespaces stands behind it (cursor_place). Inlines.
 create or replace function loci_internal.feed_cursor(p_token text, p_position bigint) returns text
 language sql immutable parallel safe

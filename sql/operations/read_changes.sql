@@ -1,8 +1,7 @@
 -- Changes as list_changes shows them, with the place of each in the order of all namespaces, from which the service
--- goes on without a cursor (p_place; null: p_after says from where).
--- Costs and errors are those of list_changes. Security
--- definer: past the policies; checks the caller itself, and that its key has not ended since the request began:
--- what was committed after that is not told to it.
+-- goes on without a cursor (p_place; null: p_after says from where). Costs and errors are those of list_changes.
+-- Security definer: past the policies; checks the caller itself, and that its key has not ended since the request
+-- began: what was committed after that is not told to it.
 create or replace function loci_api.read_changes(
     p_namespaces text[] default null, p_after text default null, p_place bigint default null,
     p_kinds text[] default null, p_limit integer default 100)

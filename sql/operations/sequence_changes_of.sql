@@ -1,11 +1,10 @@
 -- Give all that is committed in these namespaces its position in the feed (sequence_changes), batch after batch, so
 -- that a reader finds its own writes. A namespace in which something is being erased, or swept, is waited for, by this
 -- reader alone: first nothing is held, then only what is free by now, and no sequencer waits. A caller that asks for
--- {*} goes on without those that stay locked as long as a statement waits for a lock, once: one namespace does not
--- hold up the others.
--- Whatever else is committed is moved too, for ten seconds at most; more than that waits where no sequencer
--- ran, and is the next call's. p_namespaces as list_changes has it. Security definer: past the policies; checks the
--- caller itself. Errors: 42501, P0002, 22023 (namespaces), 55P03.
+-- {*} goes on without those that stay locked as long as a statement waits for a lock, once: one namespace does not hold
+-- up the others. Whatever else is committed is moved too, for ten seconds at most; more than that waits where no
+-- sequencer ran, and is the next call's. p_namespaces as list_changes has it. Security definer: past the policies;
+-- checks the caller itself. Errors: 42501, P0002, 22023 (namespaces), 55P03.
 create or replace function loci_api.sequence_changes_of(p_namespaces text[] default null) returns void
 language plpgsql volatile security definer set search_path = '' set enable_seqscan = off
 as $$

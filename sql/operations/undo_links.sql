@@ -1,7 +1,7 @@
 -- Links are again as they were before an operation: those that it made end, those that it ended are made anew, with the
 -- strength that they had; what was known before keeps its answer. A link that comes back is a link of its own
--- (link_at): the undone one was never so. p_left: sources whose links stay. Returns how many
--- ended or came back. Index memory_links_present.
+-- (link_at): the undone one was never so. p_left: sources whose links stay. Returns how many ended or came back. Index
+-- memory_links_present.
 create or replace function loci_internal.undo_links(p_namespace_id integer, p_operation uuid, p_left uuid[])
 returns integer
 language plpgsql volatile set search_path = '' set enable_seqscan = off

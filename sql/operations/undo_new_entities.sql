@@ -1,8 +1,7 @@
 -- Entities that an operation wrote, or brought back, are removed, unless something else rests on them by now: a
--- believed edge, an active attribute, a pin, or a mention by a memory in force that another operation found. Only
--- edges and attributes count of one that had been removed by hand before.
--- History keeps them; undoing this brings them
--- back (remove_entities). p_left: those to leave alone. Returns how many went, and how many stay.
+-- believed edge, an active attribute, a pin, or a mention by a memory in force that another operation found. Only edges
+-- and attributes count of one that had been removed by hand before. History keeps them; undoing this brings them back
+-- (remove_entities). p_left: those to leave alone. Returns how many went, and how many stay.
 create or replace function loci_internal.undo_new_entities(p_namespace_id integer, p_operation uuid, p_left uuid[],
                                                            out removed integer, out kept integer)
 language plpgsql volatile set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off

@@ -1,14 +1,14 @@
 -- Undo an operation: everything that it changed becomes what it was before, as one more operation, which can be undone
 -- in turn; then the first is in force again. Nothing is deleted, and known_at shows what was believed before, between
 -- and since. A later change is a conflict that names it, and nothing is undone; p_skip_changed leaves that alone and
--- undoes the rest; where that is nothing, there is no operation (operation_id is null), and the first stays in force.
--- A change under way is waited for (lock_undone). undone: how many of each kind; skipped: [{kind,
--- count, reason}]; conflicts: the first twenty that were changed since, [{kind, subject_id, name, operation_id,
--- action}]. decaying: recalculate_decay_batch has edges to bring in step (unfinished_decay_changes). Order: what gives
--- edges their ends, merges, memories, where they stand, links, edges, attributes, rules, and last entities that nothing
--- rests on any more. Set-based: 20,000 memories in seconds. Security definer: writes past the policies; checks the
--- caller itself; settings and grants need an admin. Errors: 42501, P0002, 23505 (undone already; changed since; cannot
--- be), 23P01, 40001.
+-- undoes the rest; where that is nothing, there is no operation (operation_id is null), and the first stays in force. A
+-- change under way is waited for (lock_undone). undone: how many of each kind; skipped: [{kind, count, reason}];
+-- conflicts: the first twenty that were changed since, [{kind, subject_id, name, operation_id, action}]. decaying:
+-- recalculate_decay_batch has edges to bring in step (unfinished_decay_changes). Order: what gives edges their ends,
+-- merges, memories, where they stand, links, edges, attributes, rules, and last entities that nothing rests on any
+-- more. Set-based: 20,000 memories in seconds. Security definer: writes past the policies; checks the caller itself;
+-- settings and grants need an admin. Errors: 42501, P0002, 23505 (undone already; changed since; cannot be), 23P01,
+-- 40001.
 create or replace function loci_api.undo_operation(p_namespace text, p_id uuid, p_skip_changed boolean default false)
 returns table (operation_id uuid, undoes uuid, undone jsonb, skipped jsonb, conflicts jsonb, decaying boolean)
 language plpgsql volatile security definer set search_path = ''

@@ -1,9 +1,8 @@
 -- Lineages stand again where they stood before an operation: the places that it gave end now, and those that it took
--- are written anew. Earlier knowledge keeps its answer (known_at). The closure and the layers follow by trigger;
--- the hierarchy is locked (lock_undone). All at one moment, after every other that is known of these nodes: see
--- place_lineage.
--- p_left: nodes to leave alone. Returns how many nodes moved. Errors: 23000 (cycle), 23P01 (two parents), 23514
--- (layers).
+-- are written anew. Earlier knowledge keeps its answer (known_at). The closure and the layers follow by trigger; the
+-- hierarchy is locked (lock_undone). All at one moment, after every other that is known of these nodes: see
+-- place_lineage. p_left: nodes to leave alone. Returns how many nodes moved. Errors: 23000 (cycle), 23P01 (two
+-- parents), 23514 (layers).
 create or replace function loci_internal.undo_placements(p_namespace_id integer, p_operation uuid, p_left uuid[])
 returns integer
 language plpgsql volatile set search_path = '' set enable_seqscan = off

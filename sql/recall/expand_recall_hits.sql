@@ -4,9 +4,9 @@
 -- without a session and a source are left out. share: what a hit lends to its neighbours, less where memories are long,
 -- since a long one stands for itself: 60 terms over their mean, at most 1. covered: how much of the question each of
 -- p_seeds says; standing_ids and standings: how documents and neighbours stand to whom the question is about
--- (hit_standings); p_user: who asks; terms: of the question; unknown: those that no memory here has; memories: how many
--- there are. p_from, p_to: the time that the question asks about; time_ids and time_gaps: days between it and documents
--- and neighbours (days_from_period). What a namespace has nothing of (hierarchy and links, names) is not asked.
+-- (hit_standings); p_user: who asks; unknown: terms of the question that no memory here has; memories: how many there
+-- are. p_from, p_to: the time that the question asks about; time_ids and time_gaps: days between it and documents and
+-- neighbours (days_from_period). Arms of which a namespace has nothing (hierarchy and links, names) are not asked.
 -- took_ms: milliseconds for neighbours, hierarchy, shared names; null for what did not take part. Security definer;
 -- checks first.
 create or replace function loci_api.expand_recall_hits(

@@ -1,7 +1,6 @@
 -- Relatives of these memories in the hierarchy: parent, children, siblings, and links. Seeds come best first; a
 -- relative is worth its relation (link: its strength of then, see link_at) over the rank of its seed. At most 20 of a
--- kind for a seed.
--- Ranges of memory_closure and memory_links by node, then the visible version of each.
+-- kind for a seed. Ranges of memory_closure and memory_links by node, then the visible version of each.
 create or replace function loci_api.related_memories(
     p_namespace text, p_documents bigint[], p_limit integer default null, p_filter jsonb default '{}',
     p_as_of timestamptz default null, p_known_at timestamptz default null)

@@ -1,15 +1,14 @@
 -- Which memories does the graph suggest for a question that names these entities? The graph arm of recall: what is
 -- within settings max_hops of them, and the memories that mention those or are evidence of the edges that led there,
--- best first. Score: sum over a memory's entities of 1/2^hop × confidence of the best edge that reached it × ln(1 +
--- N / mentions). An over-common entity (more than 1,000 mentions, and more than a tenth of all memories) gets out of
--- the way. Memories whose only tie is that they spell an extracted name of the question are left to the lexical arm.
--- Memories among the newest 100 whose names are still to be found mention it if they have a name of it, as they will
--- in a moment.
--- path, where p_paths: the way to the best contributor, and what decay did to each of its edges. Edges are
--- those of p_as_of as known at p_known_at (null: as believed now); counters are present ones. Bounded: 300 edges,
--- 200 entities, 1,000 memories an entity, and the weightiest entities up to p_budget mentions in all; cut says, on
--- every row, that there were more. Memories are looked up in order of score until p_limit of them pass the filter.
--- Indexes memory_mentions_entity, edge_observations_edge.
+-- best first. Score: sum over a memory's entities of 1/2^hop × confidence of the best edge that reached it × ln(1 + N /
+-- mentions). An over-common entity (more than 1,000 mentions, and more than a tenth of all memories) gets out of the
+-- way. Memories whose only tie is that they spell an extracted name of the question are left to the lexical arm.
+-- Memories among the newest 100 whose names are still to be found mention it if they have a name of it, as they will in
+-- a moment. path, where p_paths: the way to the best contributor, and what decay did to each of its edges. Edges are
+-- those of p_as_of as known at p_known_at (null: as believed now); counters are present ones. Bounded: 300 edges, 200
+-- entities, 1,000 memories an entity, and the weightiest entities up to p_budget mentions in all; cut says, on every
+-- row, that there were more. Memories are looked up in order of score until p_limit of them pass the filter. Indexes
+-- memory_mentions_entity, edge_observations_edge.
 create or replace function loci_internal.search_graph(p_namespace_id integer, p_ids uuid[],
                                                       p_filter loci_internal.memory_filter, p_limit integer,
                                              p_budget integer, p_paths boolean, p_known_at timestamptz default null)

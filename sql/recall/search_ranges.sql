@@ -3,9 +3,8 @@
 -- only choose candidates: everything above a floor, whose scores are then counted exactly from frequencies and lengths
 -- (rank_candidates). A document below the floor has at most the floor times a factor, or plus a slack (impact_drift);
 -- if the last result has no more than that, or too few pass, the floor goes down, at the end to 0, which all matches
--- are above.
--- Documents that are still in blocks are scored beside it. Cost: 10 to 20 µs a term and range; 0.4 µs a posting
--- in blocks.
+-- are above. Documents that are still in blocks are scored beside it. Cost: 10 to 20 µs a term and range; 0.4 µs a
+-- posting in blocks.
 create or replace function loci_internal.search_ranges(
     p_namespace_id integer, p_ranges integer[], p_slopes double precision[], p_terms bigint[],
     p_documents double precision, p_slope double precision, p_filter loci_internal.memory_filter, p_limit integer)

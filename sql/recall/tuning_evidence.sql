@@ -1,9 +1,8 @@
--- Which memories answer these questions, as they are now? p_questions: [{question, ids?, contents?}]; a memory is
--- named by the id of any of its versions, or by its content. Evidence of each question, by the question's place: the
--- version that holds now, and its document.
--- Probes of the primary key, of memories_lineage_version_key and memories_fold. Security
--- definer: reads past the policies; checks the caller itself. Missing evidence is left out where p_lenient says so; a
--- question without any has none. Errors: 42501, P0002 (questions[n].ids[n], questions[n].contents[n]: not in
+-- Which memories answer these questions, as they are now? p_questions: [{question, ids?, contents?}]; a memory is named
+-- by the id of any of its versions, or by its content. Evidence of each question, by the question's place: the version
+-- that holds now, and its document. Probes of the primary key, of memories_lineage_version_key and memories_fold.
+-- Security definer: reads past the policies; checks the caller itself. Missing evidence is left out where p_lenient
+-- says so; a question without any has none. Errors: 42501, P0002 (questions[n].ids[n], questions[n].contents[n]: not in
 -- this namespace, or not there any more).
 create or replace function loci_api.tuning_evidence(p_namespace text, p_questions jsonb,
                                                     p_lenient boolean default false)

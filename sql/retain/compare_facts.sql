@@ -121,11 +121,11 @@ end $$;
 comment on function loci_internal.values_are_same_kind(loci_api.fact_reading, loci_api.fact_reading) is
     'Whether two values that conflict are of one kind.';
 
--- The first of some words that is none of others. Pure.
+-- The first of some words that others lack. Pure.
 create or replace function loci_internal.first_beside(p_words text[], p_others text[]) returns text
 language sql immutable parallel safe
 as $$
     select w.word from unnest(p_words) with ordinality w(word, place) where w.word <> all (coalesce(p_others, '{}'))
     order by w.place limit 1
 $$;
-comment on function loci_internal.first_beside(text[], text[]) is 'The first of some words that is none of others.';
+comment on function loci_internal.first_beside(text[], text[]) is 'The first of some words that others lack.';

@@ -1,7 +1,7 @@
 -- Decisions about each fact of a text, by rules, in order: a later fact sees what an earlier one made, and no longer
--- what it ended, so a text may correct itself.
--- A sentence that states nothing is no fact, and is not kept; an assistant's words end nothing that others told.
--- p_known: what fact_candidates found among p_items. Reads settings, and who said what.
+-- what it ended, so a text may correct itself. A sentence that states nothing is no fact, and is not kept; an
+-- assistant's words end nothing that others told. p_known: what fact_candidates found among p_items. Reads settings,
+-- and who said what.
 create or replace function loci_internal.decide_facts(p_namespace_id integer, p_facts integer,
                                                       p_known loci_api.fact_candidate[], p_items jsonb)
                                                           returns loci_api.fact_decision[]

@@ -57,9 +57,8 @@ comment on function loci_api.orphans_to_place(text, integer, text, bigint, integ
     'decision elsewhere needs. Errors: 42501, P0002.';
 
 -- Which current facts and episodes (layers 2 and 3) have never stood under another memory? Oldest first, after
--- p_cursor. A memory that was once placed and taken out again was taken out by someone, and is left alone.
--- Walks the unique
--- index on doc_id; one look-up in placements for each memory passed.
+-- p_cursor. A memory that was once placed and taken out again was taken out by someone, and is left alone. Walks the
+-- unique index on doc_id; one look-up in placements for each memory passed.
 create or replace function loci_internal.find_orphans(p_namespace_id integer, p_limit integer, p_category text,
                                                       p_cursor bigint) returns loci_api.orphan[]
 language plpgsql stable set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off

@@ -1,12 +1,11 @@
 -- Put facts and episodes that stand nowhere in their place, a page of p_limit of them, oldest first, and link what is
 -- related. Plan, then apply: a dry run is the plan. Nothing moves that has, or had, a place, so a second run changes
 -- nothing. Reflects of a namespace take turns. An orphan without a place is counted (left) and passed: the next page
--- begins after next_cursor.
--- Links need vectors: what is placed before it has one gets none. Cost: a search by meaning for each
--- orphan. p_plan: what a model proposes for the page, checked by the service: concepts [{key, title, layer, parent_id,
--- parent_key, summary}], places [{memory_id, parent_id or key}], links [{source_id, target_id, type, strength}],
--- summaries [{memory_id, summary}]. Proposals that fit take the place of the rules' decisions where these only guess
--- (see proposed_placements); a summary becomes a version of a concept that reflect made. Errors: 42501,
+-- begins after next_cursor. Links need vectors: what is placed before it has one gets none. Cost: a search by meaning
+-- for each orphan. p_plan: what a model proposes for the page, checked by the service: concepts [{key, title, layer,
+-- parent_id, parent_key, summary}], places [{memory_id, parent_id or key}], links [{source_id, target_id, type,
+-- strength}], summaries [{memory_id, summary}]. Proposals that fit take the place of the rules' decisions where these
+-- only guess (see proposed_placements); a summary becomes a version of a concept that reflect made. Errors: 42501,
 -- P0002.
 create or replace function loci_api.reflect(
     p_namespace text, p_limit integer default 200, p_category text default null, p_cursor bigint default null,

@@ -1,6 +1,5 @@
--- An assistant's words (an item whose source is assistant) end nothing that others told: where a decision would make
--- a version of that, the fact becomes a memory of its own, linked (contradicts).
--- Any other decision stays as it is. One
+-- An assistant's words (an item whose source is assistant) end nothing that others told: where a decision would make a
+-- version of that, the fact becomes a memory of its own, linked (contradicts). Any other decision stays as it is. One
 -- probe of the primary key, for such a decision alone.
 create or replace function loci_internal.spare_what_others_said(p_namespace_id integer, p_items jsonb,
                                                                 p_decision loci_api.fact_decision)

@@ -1,6 +1,6 @@
 -- Memories that a session was shown, in a context or beside a recall, and whether its words found them again. By
--- session the primary key, by memory injections_memory, by time injections_injected. Under the
--- policies: rows of granted namespaces only.
+-- session the primary key, by memory injections_memory, by time injections_injected. Under the policies: rows of
+-- granted namespaces only.
 create or replace view loci.injections with (security_invoker = true) as
 select n.name as namespace, i.session_id, i.memory_id, m.lineage, m.content as memory, i.injected_at, i.hits,
        i.last_hit_at, i.ended_at, i.agent_id, loci.agent_name(i.agent_id) as agent

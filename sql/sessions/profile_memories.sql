@@ -1,11 +1,10 @@
 -- What is known of the one who asks? Document numbers of memories, the most important first, then those that were
 -- confirmed most often, then the newest: what the party says in the first person, and, where it has a name, what is
 -- about that name or an alias of it. Facts (layers 0 to 2) that are visible at the two times; neither files nor an
--- assistant's words. Importance is the present one.
--- Indexes: memories_first_person, memories_about; and memory_mentions_entity for what begins with the name, which is
--- therefore found once its name has been read. Bounded: the 2,000 most important rows of each of the first two, all
--- versions counted, and the 500 newest memories that mention the name. Some 0.4 ms where there is nothing, 3 ms for
--- each bound that is reached.
+-- assistant's words. Importance is the present one. Indexes: memories_first_person, memories_about; and
+-- memory_mentions_entity for what begins with the name, which is therefore found once its name has been read. Bounded:
+-- the 2,000 most important rows of each of the first two, all versions counted, and the 500 newest memories that
+-- mention the name. Some 0.4 ms where there is nothing, 3 ms for each bound that is reached.
 create or replace function loci_internal.profile_memories(
     p_namespace_id integer, p_party text, p_limit integer, p_as_of timestamptz default null,
     p_known_at timestamptz default null)
@@ -44,9 +43,8 @@ end $$;
 comment on function loci_internal.profile_memories(integer, text, integer, timestamptz, timestamptz) is
     'Profile of a party: document numbers, the most important first.';
 
--- Statements of a party in the first person: the 2,000 most important rows, the newest of equal ones first.
--- Walks down the
--- index memories_first_person, whose expressions are the bodies of memory_party and is_first_person. Inlines.
+-- Statements of a party in the first person: the 2,000 most important rows, the newest of equal ones first. Walks down
+-- the index memories_first_person, whose expressions are the bodies of memory_party and is_first_person. Inlines.
 create or replace function loci_internal.said_in_first_person(p_namespace_id integer, p_party text)
 returns table (doc_id bigint, importance double precision, observations integer)
 language sql stable parallel safe

@@ -17,9 +17,8 @@ comment on column loci.feedback.confirmations is
 comment on column loci.feedback.change is 'Sum of the changes of weight.';
 comment on column loci.feedback.agent is 'Name of that agent.';
 
--- Present entries of working memory: expired ones are not there, whether or not they were swept.
--- Under the policies: rows of
--- granted namespaces only.
+-- Present entries of working memory: expired ones are not there, whether or not they were swept. Under the policies:
+-- rows of granted namespaces only.
 create or replace view loci.working_memory with (security_invoker = true) as
 select n.name as namespace, w.key, w.space, w.value, w.category, w.tags, w.agent_id, w.stored_at, w.expires_at,
        loci.agent_name(w.agent_id) as agent

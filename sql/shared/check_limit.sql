@@ -1,4 +1,4 @@
--- Refuse a limit that is none: p_least to p_most (null: as many as one likes). Errors: 22023 (limit).
+-- Refuse a limit outside of p_least to p_most (null: as many as one likes). Errors: 22023 (limit).
 create or replace function loci_internal.check_limit(p_limit integer, p_most integer default 1000,
                                                      p_least integer default 1) returns void
 language plpgsql immutable parallel safe
@@ -12,7 +12,7 @@ end $$;
 comment on function loci_internal.check_limit(integer, integer, integer) is
     'Refuse a limit outside of a range. Errors: 22023.';
 
--- Refuse the length of a page that is none: 1 to 1000. One more may be asked for, to know whether there are more.
+-- Refuse the length of a page outside of 1 to 1000. One more may be asked for, to know whether there are more.
 -- Errors: 22023 (limit).
 create or replace function loci_internal.check_page(p_limit integer) returns void
 language plpgsql immutable parallel safe
@@ -21,4 +21,4 @@ begin
     perform loci_internal.check_limit(case p_limit when 1001 then 1000 else p_limit end);
 end $$;
 comment on function loci_internal.check_page(integer) is
-    'Refuse the length of a page that is none. Errors: 22023.';
+    'Refuse the length of a page outside of 1 to 1000. Errors: 22023.';

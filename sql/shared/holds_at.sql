@@ -67,8 +67,7 @@ $$;
 comment on function loci.holds_at(loci_data.edges, timestamptz, timestamptz) is
     'Whether an edge holds at as_of, as believed at known_at (null: now).';
 
--- The same of a link between memories, which is valid as long as both of its ends are. as_of null: whenever. Inlines,
--- but for the ends.
+-- A link between memories is valid as long as both of its ends are. as_of null: whenever. Inlines, but for the ends.
 create or replace function loci.holds_at(p_link loci_data.memory_links, p_as_of timestamptz, p_known_at timestamptz)
 returns boolean
 language sql stable parallel safe

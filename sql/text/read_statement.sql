@@ -1,7 +1,6 @@
 -- What does a statement say, as far as words give it away? Its topic, polarity, mood and time, and subject, predicate
 -- and value (see type loci_internal.statement). Shallow: no grammar, a lexicon of some hundred words and the order they
--- stand
--- in. Words behind one like `since` or `because` are not the statement; words behind a comma are not its value.
+-- stand in. Words behind one like `since` or `because` are not the statement; words behind a comma are not its value.
 -- Opposites in the subject (open issues) are part of the topic. Pure; about 0.2 ms.
 create or replace function loci_internal.read_statement(p_text text) returns loci_internal.statement
 language plpgsql immutable parallel safe set search_path = ''

@@ -1,8 +1,7 @@
 -- Entities out of another system's file. An entity that is known by name or alias keeps its description and metadata,
--- gains what they lack, and is not observed again.
--- So a repetition writes nothing, whichever of two files comes last. Set-based; a
--- look-up by name an item. Security definer: writes past the policies; checks the caller itself. Errors: 42501, P0002
--- (namespace), 22023.
+-- gains what they lack, and is not observed again. So a repetition writes nothing, whichever of two files comes last.
+-- Set-based; a look-up by name an item. Security definer: writes past the policies; checks the caller itself. Errors:
+-- 42501, P0002 (namespace), 22023.
 create or replace function loci_api.import_entities(p_namespace text, p_entities jsonb)
 returns table (ordinal integer, id uuid, outcome text)
 language plpgsql volatile security definer set search_path = ''

@@ -1,11 +1,10 @@
 -- Items of an import with the validity that they have among the versions of their lineages, in the order in which they
 -- were written there; versions that are here already are changed to fit. So files may come in any order. A version is
--- valid from where it states, else from when it was written (written_at), until it ends or a later one begins. One
--- that would begin later than a later one is valid never. A lineage with one version is left alone: when that was
--- written is not when it was true. As soon as there are two, one began when the other was replaced, so a version that
--- was valid from its import is valid from when it was written. Versions of Loci's own count as written when they were
--- recorded, or when they begin, if that is later. A forgotten memory stays forgotten, and keeps older ones from
--- coming back.
+-- valid from where it states, else from when it was written (written_at), until it ends or a later one begins. One that
+-- would begin later than a later one is valid never. A lineage with one version is left alone: when that was written is
+-- not when it was true. As soon as there are two, one began when the other was replaced, so a version that was valid
+-- from its import is valid from when it was written. Versions of Loci's own count as written when they were recorded,
+-- or when they begin, if that is later. A forgotten memory stays forgotten, and keeps older ones from coming back.
 -- Items without written_at come after those that are there, as remember places them. The caller has locked the
 -- lineages. Index memories_lineage_version_key, planned for any namespace.
 create or replace function loci_internal.place_imported_versions(p_namespace_id integer, p_items jsonb,

@@ -12,7 +12,7 @@ SORTED = 2  # a database may write so many times its size beside itself, to sort
 
 
 class Scratch:
-    """Where copies lie. `ask` gets bytes that will be written, or fewer than none for those that are gone; it raises or returns."""
+    """Where copies lie. `ask` gets bytes that will be written, or a negative number of freed ones; it raises or returns."""
 
     def __init__(self) -> None:
         self.folder: str | None = None

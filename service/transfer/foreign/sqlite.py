@@ -105,7 +105,7 @@ def _may(action: int, first: str | None, second: str | None, *_: Any) -> int:
 
 
 def tables(file: File) -> set[str]:
-    """The names of its tables; views are none, because reading one runs what it says."""
+    """The names of its tables, without views: reading a view runs its query."""
     with opened(file) as connection:
         return _names(connection)
 

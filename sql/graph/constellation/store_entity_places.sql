@@ -1,7 +1,6 @@
 -- Keep where entities stand in the constellation. Entities keep the place that they have; removed ones are left out.
--- The rows
--- are locked in order of id. Security definer: writes past the policies; checks the caller itself. A reader may: it is
--- derived, and says nothing that was not there. Errors: 42501, P0002.
+-- The rows are locked in order of id. Security definer: writes past the policies; checks the caller itself. A reader
+-- may store it: places are derived from what it reads. Errors: 42501, P0002.
 create or replace function loci_api.store_entity_places(p_namespace text, p_ids uuid[], p_x real[], p_y real[])
 returns void
 language plpgsql volatile security definer set search_path = ''

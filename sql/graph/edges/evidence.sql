@@ -1,5 +1,4 @@
--- Evidence of edges: each observation, with the edge, the memory and the agent.
--- Copies of it that stand at edges which
+-- Evidence of edges: each observation, with the edge, the memory and the agent. Copies of it that stand at edges which
 -- a merge has closed are left out. Indexes edge_observations_edge, _memory, _operation, _observed. Its agent is looked
 -- up in operations row by row, by the primary key: as a join it would be planned without statistics of the namespace,
 -- and without via <> '', which is always true, over the whole index operations_agent, which has all that is asked.

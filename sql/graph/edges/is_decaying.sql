@@ -1,4 +1,4 @@
--- Is edges.fades_at being moved in this namespace, and not to be trusted? Then readers reckon the effective confidence
+-- Is edges.fades_at being moved in this namespace, and not to be trusted? Then readers compute the effective confidence
 -- themselves. A handful of rows.
 create or replace function loci_internal.is_decaying(p_namespace_id integer) returns boolean
 language sql stable parallel safe

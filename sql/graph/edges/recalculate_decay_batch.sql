@@ -57,8 +57,7 @@ comment on function loci_api.recalculate_decay_batch(text, text, integer) is
 
 -- Before a change of decay moves edges: wait for the writers that may have read the rates before it. A worker of an
 -- older version holds the lock; getting the lock shows that it is gone, and later ones have read the rates in force
--- (lock_decay_rates). The change's row is not locked meanwhile, so that another change can begin; only what was
--- waited
+-- (lock_decay_rates). The change's row is not locked meanwhile, so that another change can begin; only what was waited
 -- for is noted.
 create or replace function loci_internal.await_edge_writers(p_namespace_id integer, p_type text) returns void
 language plpgsql volatile set search_path = ''
@@ -89,8 +88,8 @@ comment on function loci_internal.await_edge_writers(integer, text) is
 
 -- Bring fades_at of these edges in step with the rates and the threshold in force. Counts those believed now: faded, of
 -- which the moment was after p_from and is not after p_at; revived, of which it was not after p_at and is; faded_now.
--- Edges that were taken back move too: known_at still reads them. Locked in order of
--- id, like everywhere; only those that move. Beliefs and their times are not touched, so updated_at stays.
+-- Edges that were taken back move too: known_at still reads them. Locked in order of id, like everywhere; only those
+-- that move. Beliefs and their times are not touched, so updated_at stays.
 create or replace function loci_internal.update_fades_at(
     p_namespace_id integer, p_ids uuid[], p_at timestamptz, p_from timestamptz, out faded bigint, out revived bigint,
     out faded_now bigint)

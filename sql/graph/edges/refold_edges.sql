@@ -1,8 +1,8 @@
 -- Bring edges in step with their evidence: figures and spells as edge_figures and fold_spells have them. All believed
--- edges of a source are folded together where the type has one target at a time, so p_ids may hold edges that are
--- gone or no longer believed. Edges whose evidence is all withdrawn hold at no moment;
--- those that never had any stay as they are. The caller holds the locks of the sources; edges are locked here, in order
--- of id. Returns the supersessions that came of it. Cost follows the evidence of the edges.
+-- edges of a source are folded together where the type has one target at a time, so p_ids may hold edges that are gone
+-- or no longer believed. Edges whose evidence is all withdrawn hold at no moment; those that never had any stay as they
+-- are. The caller holds the locks of the sources; edges are locked here, in order of id. Returns the supersessions that
+-- came of it. Cost follows the evidence of the edges.
 create or replace function loci_internal.refold_edges(p_namespace_id integer, p_ids uuid[], p_at timestamptz)
 returns uuid[]
 language plpgsql volatile set search_path = '' set enable_seqscan = off

@@ -1,11 +1,10 @@
 -- Correct an edge: {confidence?, strength?, valid_from?, valid_to?}. confidence is what it is worth from now on,
 -- decaying from here; of moments before anybody had spoken of it, too. valid_from and valid_to correct the spell of
--- now, or the last before; valid_to null: it goes on; the two equal: it was never true. Both are a row of its
--- evidence that counts as no observation: known_at before shows what was believed, and undoing the operation takes
--- it back. strength is a present figure. A later observation in a new conversation restores confidence as ever.
--- Rivals follow where the type has one target at a time.
--- Security definer: writes past the policies; checks the caller
--- itself. Errors: 42501, P0002, 22023.
+-- now, or the last before; valid_to null: it goes on; the two equal: it was never true. Both are a row of its evidence
+-- that counts as no observation: known_at before shows what was believed, and undoing the operation takes it back.
+-- strength is a present figure. A later observation in a new conversation restores confidence as ever. Rivals follow
+-- where the type has one target at a time. Security definer: writes past the policies; checks the caller itself.
+-- Errors: 42501, P0002, 22023.
 create or replace function loci_api.update_edge(p_namespace text, p_id uuid, p_changes jsonb)
 returns table (id uuid, source_id uuid, source text, type text, target_id uuid, target text, literal text,
                confidence double precision,
@@ -81,7 +80,7 @@ begin
     end if;
 end $$;
 comment on function loci_internal.check_edge_changes(jsonb) is
-    'Refuse corrections of an edge that are none. Errors: 22023.';
+    'Refuse corrections of an edge that correct nothing. Errors: 22023.';
 
 -- What does a correction of validity say, and for which spell does it stand? That of the moment, or the last before, or
 -- the first, as the edge's own evidence has it, without its rivals; it stands until the next spell begins. Fields

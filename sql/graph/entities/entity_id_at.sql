@@ -1,8 +1,7 @@
 -- Which entity did an id, a name or an alias mean, by what was known at a moment? The name of then comes first, then
--- the alias of then, then what it means now; of an entity that was merged or removed later: itself. The entity that
--- it had been merged into by then is followed.
--- Null: nothing, or removed by then. Probes of entity_beliefs_name and of primary
--- keys; what was no name then costs a look at the aliases (entity_id_by_alias_at).
+-- the alias of then, then what it means now; of an entity that was merged or removed later: itself. The entity that it
+-- had been merged into by then is followed. Null: nothing, or removed by then. Probes of entity_beliefs_name and of
+-- primary keys; what was no name then costs a look at the aliases (entity_id_by_alias_at).
 create or replace function loci_internal.entity_id_at(p_namespace_id integer, p_ref text, p_known_at timestamptz)
 returns uuid
 language plpgsql stable parallel safe set search_path = ''

@@ -1,7 +1,7 @@
 -- Which entities does a text name, by the names that were known at a moment? As find_entities_in_text. Unchanged
--- entities are found by the index of today's names; no index has the earlier names of the others, so each is looked
--- for in the text as a whole word. Cost: that of find_entities_in_text, and about
--- 3 µs for each change of an entity since (index entity_beliefs_until).
+-- entities are found by the index of today's names; no index has the earlier names of the others, so each is looked for
+-- in the text as a whole word. Cost: that of find_entities_in_text, and about 3 µs for each change of an entity since
+-- (index entity_beliefs_until).
 create or replace function loci_internal.find_entities_in_text_at(p_namespace_id integer, p_text text,
                                                                   p_known_at timestamptz)
 returns table (id uuid, matched text, is_alias boolean, "position" integer)

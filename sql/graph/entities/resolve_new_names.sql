@@ -1,7 +1,6 @@
 -- Which existing entities do items mean whose own names are new, because an alias of theirs is the name of one?
 -- p_items: JSON array of {ordinal, canonical_name, aliases}. An alias that several share means nobody. One look-up a
--- name and alias: entity_names, entities_canonical_name_key. Errors: 23505 (aliases are
--- names of several).
+-- name and alias: entity_names, entities_canonical_name_key. Errors: 23505 (aliases are names of several).
 create or replace function loci_internal.resolve_new_names(p_namespace_id integer, p_items jsonb)
 returns table (canonical_name text, id uuid)
 language plpgsql stable set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off

@@ -1,9 +1,8 @@
 -- Bring entities back that were removed: their names, the edges that went with them (edges_lost_with_entity), their
--- attributes,
--- which stand as their memories do by now. Present rows win: a name that was taken is an error, an edge that was
--- stated anew stays as it is. Edges are recorded anew, so that known_at between the two
--- moments has its answer. Those that are not removed are passed over. p_at: not before this. Returns those that came
--- back. Locks and cost as in remove_entities. Errors: 23505 (the name is taken), 40001.
+-- attributes, which stand as their memories do by now. Present rows win: a name that was taken is an error, an edge
+-- that was stated anew stays as it is. Edges are recorded anew, so that known_at between the two moments has its
+-- answer. Those that are not removed are passed over. p_at: not before this. Returns those that came back. Locks and
+-- cost as in remove_entities. Errors: 23505 (the name is taken), 40001.
 create or replace function loci_internal.return_entities(p_namespace_id integer, p_ids uuid[], p_at timestamptz)
 returns uuid[]
 language plpgsql volatile set search_path = '' set plan_cache_mode = force_custom_plan set enable_seqscan = off

@@ -1,13 +1,12 @@
 -- Names that the worker found in memories, with what they end with (a capitalised word before a name may not belong to
--- it). A name of a known entity is a mention of it. Another one waits until a second memory has it, and then becomes an
--- entity of type extracted, mentioned by both; the longest that two memories share, not what it ends with. Names
+-- it). A name of a known entity is a mention of it. A new name waits until a second memory has it, and then becomes an
+-- entity of type extracted, mentioned by both: the longest that two memories share, not what it ends with. Names
 -- shorter than setting extracted_length are refused. p_namespaces, p_memories and p_names are parallel, and so are
 -- p_read_namespaces and p_read: the memories that the worker has read, in whose texts known entities are looked for as
 -- well (known_mentions). All mentions of a namespace are written at once, because their entities are locked in order.
 -- Workers take turns in a namespace, each at namespaces in order: of two that read one memory each, both would see the
--- first memory that has a name.
--- Generic plans: by what statistics say of other namespaces, a new one has one row, and its names would be joined by
--- reading all of them for each. Security definer; the operator's.
+-- first memory that has a name. Generic plans: by what statistics say of other namespaces, a new one has one row, and
+-- its names would be joined by reading all of them for each. Security definer; the operator's.
 create or replace function loci_api.store_found_names(
     p_namespaces integer[], p_memories uuid[], p_names text[], p_read_namespaces integer[] default '{}',
     p_read uuid[] default '{}')

@@ -86,9 +86,8 @@ comment on function loci_internal.reverse_entity_merge(integer, loci_data.entity
 
 -- Undo what a merge did to edges. Each edge of the merged entity is recorded anew at its own end, with the evidence
 -- that it had and what is left of it; the edge that holds that evidence now (edges_moved_by_merge) is closed, and
--- recorded anew
--- with the rest: what the kept entity had itself, and what was observed since. Things that were taken back or erased
--- since stay so. Both entities are the caller's.
+-- recorded anew with the rest: what the kept entity had itself, and what was observed since. Things that were taken
+-- back or erased since stay so. Both entities are the caller's.
 create or replace function loci_internal.return_edges(p_namespace_id integer, p_merge_id uuid, p_merged uuid,
                                                       p_at timestamptz) returns void
 language plpgsql volatile set search_path = '' set plan_cache_mode = force_custom_plan set enable_seqscan = off

@@ -1,11 +1,10 @@
--- Undo a merge, or a split. Merges may be undone in any order, unless a later one moved the same things again (the
--- kept entity, or an edge that this one moved): that one is undone first. Undoing a split is a merge of the two,
--- which can be undone again; its id is returned. Undoing twice is a conflict. p_choice: {keep_names?, edge_ids?}.
--- Undoing a split makes the names of the part aliases of the whole; keep_names false: only those that it had before.
--- Undoing a merge leaves edges that were written since with the kept one, but for edge_ids (edges_written_since). The
--- reply
--- says what stays. Security definer: writes past the policies; checks the caller itself. Errors: 42501, P0002, 23505
--- (undone already, merged or removed since, name taken), 40001.
+-- Undo a merge, or a split. Merges may be undone in any order, unless a later one moved the same things again (the kept
+-- entity, or an edge that this one moved): that one is undone first. Undoing a split is a merge of the two, which can
+-- be undone again; its id is returned. Undoing twice is a conflict. p_choice: {keep_names?, edge_ids?}. Undoing a split
+-- makes the names of the part aliases of the whole; keep_names false: only those that it had before. Undoing a merge
+-- leaves edges that were written since with the kept one, but for edge_ids (edges_written_since). The reply says what
+-- stays. Security definer: writes past the policies; checks the caller itself. Errors: 42501, P0002, 23505 (undone
+-- already, merged or removed since, name taken), 40001.
 create or replace function loci_api.undo_merge(p_namespace text, p_id uuid, p_choice jsonb default '{}')
 returns table (merge_id uuid, kept_id uuid, merged_id uuid, aliases text[], edges jsonb)
 language plpgsql volatile security definer set search_path = ''

@@ -1,7 +1,6 @@
 -- What may a memory outdate that was just written by itself? It is compared as a fact of retain is (fact_candidates),
 -- but no rule ends anything here. Near memories are linked (contradicts), so that the pair stays open until it is
--- settled: at most retain_links.
--- Named as replies do, the likeliest first (notice_unsettled). p_embedding: a vector of
+-- settled: at most retain_links. Named as replies do, the likeliest first (notice_unsettled). p_embedding: a vector of
 -- the model p_model; null: by words alone. A memory that is no fact (layer 2) is compared with nothing. Cost:
 -- fact_candidates. Errors: 42501, P0002.
 create or replace function loci_api.notice_memory(p_namespace text, p_id uuid, p_embedding real[] default null,
