@@ -102,7 +102,7 @@ class EmbeddedServer:
                     self._cluster.start(lock.descriptor)
                     return True
                 if time.monotonic() - began > READY_SECONDS:
-                    raise DoesNotStart("a server is there that neither serves nor ends")
+                    raise DoesNotStart(f"a server runs in {self._folder}, and has not answered for {READY_SECONDS} s")
                 time.sleep(LOOK_EVERY)
         finally:
             lock.close()

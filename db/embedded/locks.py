@@ -47,7 +47,7 @@ def held(path: Path) -> Iterator[None]:
     lock = Lock(path)
     try:
         if not lock.take(EXCLUSIVE, within=PATIENCE):
-            raise TimeoutError(ETIMEDOUT, "another process has held this file for minutes", str(path))
+            raise TimeoutError(ETIMEDOUT, f"another process has held this lock for {PATIENCE:.0f} s", str(path))
         yield
     finally:
         lock.close()

@@ -55,7 +55,7 @@ def parse(text: str) -> Node | None:
     except RecursionError:
         raise Broken("it is nested too deeply", text, start) from None
     if (rest := _skip(text, node.end)) < len(text):
-        raise Broken("something stands behind the value", text, rest)
+        raise Broken("there is text after the end of the value", text, rest)
     return node
 
 

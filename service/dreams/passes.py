@@ -72,7 +72,7 @@ class Room:
         if shown > 1:
             return Room(max(1, min(shown - 1, int(shown * part * 0.9))), self.characters)
         if self.characters <= SHORTEST:
-            raise TooLong("one thing alone fits no context of the model: look at LOCI_LLM__CONTEXT")
+            raise TooLong("one item alone is longer than the model's context: raise LOCI_LLM__CONTEXT")
         return Room(1, max(SHORTEST, min(4000, self.characters) // 2))
 
 

@@ -99,7 +99,7 @@ begin
     where a.id = p_agent_id and a.kind = 'key' and (a.home_id = p_namespace_id or loci_internal.is_operator());
     if not found then
         raise no_data_found using column = 'agent_id',
-            message = format('no agent %s with keys is at home in this namespace', p_agent_id);
+            message = format('no agent %s that has keys belongs to this namespace', p_agent_id);
     end if;
 end $$;
 comment on function loci_internal.check_key_agent(integer, uuid, text) is

@@ -21,7 +21,7 @@ begin
     if v_model.filling is distinct from true or v_model.queued_at is null or v_lacking > 0 then
         raise invalid_parameter_value using column = 'model', message = case
             when v_lacking > 0 then format('%s indexes of the model %s are missing or invalid', v_lacking, v_model.name)
-            when v_model.filling then format('not all memories wait for the model %s yet', v_model.name)
+            when v_model.filling then format('not all memories are queued for the model %s yet', v_model.name)
             else 'this model is not being filled' end;
     end if;
     select w.memories + w.entities into v_waiting from loci_internal.count_waiting_vectors(p_model_id, 1000) w;

@@ -34,7 +34,7 @@ begin
         raise insufficient_privilege using column = 'key',
             message = format('%L is in the space %s/%s, and writes go to %s', left(p_key, 100),
                              split_part(v_key, '/', 1), split_part(v_key, '/', 2), coalesce(p_space, v_bound)),
-            hint = 'Each key writes under its own space. Reading needs no declaration.';
+            hint = 'Writes go to the space of the request, or else to that of the API key. Reading takes any.';
     end if;
     return v_key;
 end $$;

@@ -82,7 +82,7 @@ def test_json_loses_the_entry_and_keeps_the_rest(name: str) -> None:
     ("text", "said"),
     [
         ('{"a": 1', "line 1, column 8: expected , or }"),
-        ('{"a": 1}}', "line 1, column 9: something stands behind the value"),
+        ('{"a": 1}}', "line 1, column 9: there is text after the end of the value"),
         ("{\n  a: 1\n}", 'line 2, column 3: expected a name in "'),
         ('{"a" 1}', "line 1, column 6: expected :"),
         ('{"a": 1 "b": 2}', "expected , or }"),

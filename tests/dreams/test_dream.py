@@ -309,7 +309,7 @@ def test_a_context_that_holds_no_turn_keeps_the_log_and_waits_for_the_operator(o
     one_reader.say("Use tabs!")
     job = one_reader.job(passes=["preferences"])
     model = ScriptedModel(preferences(), sizes=Sizes(500))
-    with pytest.raises(PassesFailed, match="fits no context of the model: look at LOCI_LLM__CONTEXT") as caught:
+    with pytest.raises(PassesFailed, match="is longer than the model's context: raise LOCI_LLM__CONTEXT") as caught:
         one_reader.run(lambda work: run_dream(work, job), model)
     assert (caught.value.final, model.calls, one_reader.logged()) == (True, 0, ["Use tabs!"])
 

@@ -165,7 +165,7 @@ def test_a_model_without_its_indexes_does_not_take_over(model: World) -> None:
 
 def test_a_model_does_not_take_over_before_all_of_before_is_queued(model: World) -> None:
     model.value("select loci_api.begin_reembedding('new', 4, null, true, true)")
-    with pytest.raises(errors.InvalidParameterValue, match="not all memories wait for the model new yet"):
+    with pytest.raises(errors.InvalidParameterValue, match="not all memories are queued for the model new yet"):
         finish(model)
 
 

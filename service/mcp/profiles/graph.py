@@ -145,7 +145,7 @@ async def _observe(tx: Transaction, said: Iterable[tuple[str, list[str], str]]) 
 
 def _observation(name: str, text: str, kind: str) -> JsonObject:
     if not text.strip():
-        raise Invalid("an observation must say something: it is empty", [FieldError("observations", "must not be empty")])
+        raise Invalid("an observation must not be empty", [FieldError("observations", "must not be empty")])
     digest = hashlib.sha256(text.encode()).hexdigest()[:16]
     placed = {"category": path} if (path := category(kind)) else {}
     about = {"about": known} if (known := subject(name)) else {}

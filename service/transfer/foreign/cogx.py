@@ -45,7 +45,7 @@ def _check(named: dict[str, File], notes: Notes) -> None:
     manifest = named["manifest.json"].json()
     version = manifest.get("cogx_version") if isinstance(manifest, dict) else None
     if version != VERSION:
-        raise Unreadable(f"cogx_version: {version!r} is not read; {VERSION} is", "manifest.json")
+        raise Unreadable(f"cogx_version: must be {VERSION}, not {version!r}", "manifest.json")
     counts = manifest.get("counts")
     if isinstance(counts, dict):
         have = {kind: sum(1 for _ in named[name].lines()) for kind, name in zip(_kinds(), FILES, strict=True) if name in named}

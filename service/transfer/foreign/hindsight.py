@@ -33,7 +33,7 @@ def read(source: Source, notes: Notes) -> Iterator[Record]:
     whole = manifest.json()
     if not isinstance(whole, dict) or whole.get("schema_version") != SCHEMA:
         said = whole.get("schema_version") if isinstance(whole, dict) else None
-        raise Unreadable(f"schema_version: {said!r} is not read; {SCHEMA} is", manifest.place())
+        raise Unreadable(f"schema_version: must be {SCHEMA}, not {said!r}", manifest.place())
     for path, file in files.items():
         if "documents/" in path and path.endswith(".json"):
             yield from each(iter([(file.place(), file.json())]), notes, _Document(notes).make)

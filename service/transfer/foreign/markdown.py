@@ -32,7 +32,7 @@ class _Loader(yaml.SafeLoader):  # type: ignore[misc]
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.events.AliasEvent):
-            raise yaml.YAMLError("anchors are not read")
+            raise yaml.YAMLError("anchors and aliases (& and *) are not read")
         return super().compose_node(parent, index)
 
 

@@ -101,7 +101,7 @@ def _versions(root: str, found: list[tuple[str, Any]], notes: Notes) -> list[Rec
                 raise WrongValue("parentMemoryId: it is its own parent")
             latest += bool(item.get("isLatest"))
             if latest > 1:
-                raise WrongValue("isLatest: a second version of the memory says so too")
+                raise WrongValue("isLatest: another version of the memory is the latest already")
             made, changed = moment(item.get("createdAt"), "createdAt"), moment(item.get("updatedAt"), "updatedAt")
             flags = stated(
                 static=item.get("isStatic") or None, inferred=item.get("isInference") or None, why=item.get("forgetReason")

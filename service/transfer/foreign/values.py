@@ -16,6 +16,7 @@ LONGEST_IDENTITY = 1000
 SECONDS_END = 2e10  # a number above this is no count of seconds
 UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 NO_TYPE = re.compile(r"[^a-z0-9]+")
+TIME = "a time such as 2026-01-12T08:00:00Z"
 
 
 class WrongValue(ValueError):
@@ -27,7 +28,7 @@ def moment(value: Any, what: str) -> datetime | None:
     if value is None or value == "":
         return None
     if isinstance(value, bool):
-        raise WrongValue(f"{what}: {value!r} is no time")
+        raise WrongValue(f"{what}: must be {TIME}, not {value!r}")
     try:
         if isinstance(value, (int, float)):
             return datetime.fromtimestamp(value / 1000 if abs(value) > SECONDS_END else value, UTC)
@@ -37,7 +38,7 @@ def moment(value: Any, what: str) -> datetime | None:
             return datetime(value.year, value.month, value.day, tzinfo=UTC)
         return _in_utc(datetime.fromisoformat(str(value).strip()))
     except (ValueError, OverflowError, OSError):
-        raise WrongValue(f"{what}: {str(value)[:60]!r} is no time") from None
+        raise WrongValue(f"{what}: must be {TIME}, not {str(value)[:60]!r}") from None
 
 
 def end_of(value: Any, what: str) -> datetime | None:

@@ -18,7 +18,7 @@ declare
 begin
     if p_verdict is null or p_verdict not in ('replaces', 'corrects', 'both_true') then
         raise invalid_parameter_value using column = 'verdict',
-            message = format('verdict %L must be replaces, corrects or both_true', p_verdict);
+            message = format('verdict must be replaces, corrects or both_true, not %L', p_verdict);
     end if;
     perform from loci_data.lineages l
     where l.namespace_id = v_ns and l.lineage = any (array(
