@@ -23,7 +23,7 @@ from service.recall.timing import count_arm_seconds, phase
 from service.settings import EmbeddingSettings
 
 ARM = "second"
-SHARE = 0.75  # of the weight of the first model's arm; chosen on other conversations: docs/design/models.md
+BESIDE = 1.25  # times the weight of the first model's arm; chosen on other conversations: docs/design/models.md
 INCOMPLETE = "too many memories have no vector of the second model yet"
 
 
@@ -36,7 +36,7 @@ class Opinion:
     made: "asyncio.Task[tuple[Embedded | None, str | None]]"
 
     async def join(self, plan: Plan, asked: Asked, skipped: dict[str, str]) -> None:
-        """Add what it finds to the arms, with a share of the weight that meaning has."""
+        """Add what it finds to the arms, and its weight beside that of meaning."""
         try:
             async with asyncio.timeout(self.model.settings.query_timeout):
                 with phase("embed"):
@@ -49,7 +49,7 @@ class Opinion:
             hits, mean, reason = self._hits(plan, asked, rows)
             if hits.scores:
                 asked.found.arms[ARM] = shares_of(plan, asked, hits, mean, rows)
-                plan.weights.setdefault(ARM, SHARE * plan.weight("vector") * self.model.provider.weight)
+                plan.weights.setdefault(ARM, BESIDE * plan.weight("vector") * self.model.provider.weight)
         if reason is not None:
             skipped[ARM] = reason
 

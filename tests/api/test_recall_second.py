@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from service.embedding.active import make_active_provider
-from service.recall.second import INCOMPLETE, SHARE
+from service.recall.second import BESIDE, INCOMPLETE
 from service.settings import EmbeddingSettings, SecondEmbeddingSettings, Settings
 from tests.api.test_models_embeddings import Endpoint, listening
 from tests.databases import Database
@@ -127,9 +127,9 @@ def test_it_finds_what_the_first_model_and_words_do_not(both: Both) -> None:
     assert both.api.found(QUESTION, k=1, weights=STRONG) == ["Anna mends every car in our street"]
 
 
-def test_an_explanation_names_it_as_an_arm_with_a_share_of_the_weight_of_meaning(both: Both) -> None:
+def test_an_explanation_names_it_as_an_arm_with_its_weight_beside_that_of_meaning(both: Both) -> None:
     found = next(found for found in arms(both.api, QUESTION, k=50) if found.get("second", {}).get("rank") == 1)
-    assert found["second"]["weight"] == pytest.approx(SHARE * found["vector"]["weight"])
+    assert found["second"]["weight"] == pytest.approx(BESIDE * found["vector"]["weight"])
     assert found["second"]["part"] == pytest.approx(found["second"]["weight"])
 
 
@@ -194,7 +194,7 @@ def test_a_memory_that_waits_counts_as_the_first_model_says(both: Both) -> None:
     fresh = both.api.write("The automobile is repaired by Carla")["id"]
     answer = both.api.recall(QUESTION, explain=True)
     found = next(result for result in answer["results"] if result["id"] == fresh)["explain"]["arms"]
-    assert found["second"]["part"] == pytest.approx(SHARE * found["vector"]["part"])
+    assert found["second"]["part"] == pytest.approx(BESIDE * found["vector"]["part"])
 
 
 def test_a_namespace_most_of_which_waits_is_as_good_as_with_one_model(both: Both) -> None:

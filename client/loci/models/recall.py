@@ -66,7 +66,7 @@ class Weights(Model):
     vector: Rate | None = Field(default=None, description="By meaning (cosine of embeddings)")
     second: Rate | None = Field(
         default=None,
-        description="By meaning of a second embedding model, where one is configured; default: a share of vector",
+        description="By meaning of a second embedding model, where one is configured; default: 1.25 times vector",
     )
     graph: Rate | None = Field(default=None, description="Through the graph")
     names: Rate | None = Field(
