@@ -301,12 +301,32 @@ def test_results_of_a_filter_in_a_large_namespace_are_the_nearest_of_those_that_
     assert found[:3] == expected[:3]
 
 
-@pytest.mark.parametrize(("budget", "candidates"), [(10, 128), (125, 128), (1000, 265), (5000, 466), (100_000, 1000)])
+@pytest.mark.parametrize(("budget", "candidates"), [(10, 128), (228, 128), (1103, 265), (5103, 466), (100_103, 1000)])
 def test_a_large_namespace_is_searched_with_more_candidates_and_a_small_one_with_128(
     admin: psycopg.Connection[dict], budget: int, candidates: int
 ) -> None:
     (row,) = admin.execute("select loci_internal.hnsw_candidates(%s) as n", [budget]).fetchall()
     assert row["n"] == candidates
+
+
+@pytest.mark.parametrize(
+    ("size", "partition", "limit", "budget"),
+    [
+        (0, 0, 10, None),
+        (2500, 2500, 10, None),
+        (4000, 4000, 100, 143),
+        (4000, 4000, 200, None),
+        (5000, 57_000, 100, None),
+        (50_000, 57_000, 100, 603),
+        (100_000, 100_000, 100, 1103),
+    ],
+)
+def test_the_graph_is_asked_where_what_it_visits_costs_less_than_all_distances(
+    admin: psycopg.Connection[dict], size: int, partition: int, limit: int, budget: int | None
+) -> None:
+    asked = "select loci_internal.scan_limit(%s, %s, %s) as n"
+    (row,) = admin.execute(asked, [float(size), float(partition), limit]).fetchall()
+    assert row["n"] == budget
 
 
 @pytest.mark.parametrize(("asked", "kept"), [(100, 128), (700, 700)])

@@ -38,7 +38,7 @@ begin
                 -- counted to where the answer is clear
                 cross join lateral (select count(*)::double precision as size from (
                       select from loci_data.entity_vectors v where v.namespace_id = v_ns
-                          and p.size > 10000 limit 100000) k) n;
+                          and p.size > 2500 limit 100000) k) n;
     if v_budget is not null then
         perform set_config('hnsw.max_scan_tuples', v_budget::text, true);
         execute format($sql$
