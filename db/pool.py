@@ -171,7 +171,7 @@ def make_pool(
 ) -> Pool:
     """Make a closed pool of at most `size` connections; waiting longer than `timeout` seconds raises PoolTimeout.
 
-    It opens with `least` of them, and has more as they are asked for: each is a process of the server, and a command needs one.
+    It opens with `least` connections and adds more on demand: each is a process of the server, and a command needs one.
 
     With `stand_back`, which lowers the priority of a process of the server, it has two more, for who is at work much of the time.
     The writing host among several in `url` is taken, unless it says otherwise or is that of a `standby`. Without `prepare`

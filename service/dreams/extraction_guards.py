@@ -96,7 +96,7 @@ class Known:
         return "\n".join(self.folded(number) for number, text in self.texts.items() if text.memory_id)
 
     def quote(self, said: str) -> str:
-        """Words of the model for a report, short; none that begin like words of an episode, because reports outlive memories."""
+        """The model's words for a report, shortened, without words that occur in episodes, because reports outlive memories."""
         words = (word for word in WORD.findall(self.canonical(said)) if len(word) >= TELLING or word.isdigit())
         return "“…”" if any(word[:ROOT] in self.episodes for word in words) else f"“{' '.join(said.split())[:LONGEST_QUOTE]}”"
 
@@ -180,7 +180,7 @@ class _Reader:
         return set().union(*(self.known.where(name) for name in found.names))
 
     def read_entity(self, stated: Entity) -> None:
-        """A name counts where it stands; a known entity where one of the names that it has stands."""
+        """A name counts in the texts that contain it; a known entity in those that contain one of its names."""
         name = self.known.canonical(stated.name)
         number = stated.existing if stated.existing is not None else self.known.number_of(name)
         found = self.by_name.get(name)

@@ -32,7 +32,7 @@ PASSING = (Unavailable, RateLimited, DeadlineExceeded)  # what another attempt m
 
 @dataclass(frozen=True)
 class FeedQuestion:
-    """Which changes are asked for. `namespaces` None: the caller's own; ["*"]: all that it may read."""
+    """Filter of the changes. `namespaces` None: the caller's own; ["*"]: all that it may read."""
 
     namespaces: list[str] | None = None
     kinds: list[str] | None = None

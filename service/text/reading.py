@@ -1,8 +1,8 @@
 """Parts of a text that must not get lost or be made up: names, acronyms, numbers, dates, times, addresses, identifiers and quotes.
 
 Words and numbers are the database's to read (loci_api.text_marks), as it reads them where facts are written. Spelling alone is read
-here: capitals, quotation marks, and words that are spelt like no language. Where a language marks no names (Chinese,
-Arabic), only what stands in another script and what service/text/names.py knows is found.
+here: capitals, quotation marks, and words that are spelt like no language. In languages that mark no names (Chinese, Arabic), only
+words in another script and names that service/text/names.py knows are found.
 """
 
 import asyncio

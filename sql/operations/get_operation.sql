@@ -1,5 +1,5 @@
--- One operation: who, through what, when, and how many changes it made. Security definer: agents and the outbox are
--- read past the policies; checks the caller itself. Errors: 42501, P0002.
+-- One operation: its agent, its way in, its time, and the number of its changes. Security definer: agents and the
+-- outbox are read past the policies; checks the caller itself. Errors: 42501, P0002.
 create or replace function loci.get_operation(p_namespace text, p_id uuid)
 returns table (id uuid, action text, via text, agent_id uuid, agent text, key_id uuid, request_id text,
                started_at timestamptz,

@@ -9,9 +9,9 @@
 -- model_id is the active one, so that the caller can embed anew. null: not known, it counts as the active one's.
 -- waiting, without_vector: memories that wait for their vectors (see memories_without_vector), null for none, also
 -- where the question has no vector either; question is the vector of the question then. vector_mean: the mean cosine of
--- the question with this namespace, null where no mean is kept. Caller, settings and filter are resolved once, and
--- arms that have nothing to find here are not asked (no names, no aspects, nothing that waits: a probe each). The
--- lexical arm goes twice as deep as the others, for what the graph brings has its words as well. Security definer;
+-- the question with this namespace, null where no mean is kept. Caller, settings and filter are resolved once, and arms
+-- that have nothing to find here are not asked (no names, no aspects, nothing that waits: a probe each). The lexical
+-- arm goes twice as deep as the others, because hits of the graph also have words of the question. Security definer;
 -- checks first.
 create or replace function loci_api.recall_arms(
     p_namespace text, p_query text, p_embedding real[], p_arms text[], p_filter jsonb default '{}',
