@@ -150,8 +150,8 @@ def _explained(error: ValidationError) -> str:
     """Which fields are wrong and what was expected of them, in words of ours."""
     if error.error_count() > TOLD:  # to tell them all takes longer than to read the answer
         return f"{error.error_count():,} of its fields are wrong"
-    told = []
-    for one in error.errors(include_input=False, include_url=False, include_context=False)[:SHOWN]:
+    told: dict[str, None] = {}  # each once: a model makes the same mistake again and again
+    for one in error.errors(include_input=False, include_url=False, include_context=False):
         kind, place = one["type"], one["loc"]
         if kind == "extra_forbidden":
             said, place = "has fields that were not asked for", place[:-1]
@@ -162,6 +162,6 @@ def _explained(error: ValidationError) -> str:
             said = f"should be a valid {NAMED.get(name, name)}"
         else:
             said = one["msg"].replace("Input should be", "should be").replace("Field required", "is missing")
-        told.append(f"{'.'.join(map(str, place)) or 'it'} {said}")
-    more = error.error_count() - SHOWN
-    return "; ".join(told) + (f"; and {more} more" if more > 0 else "")
+        told[f"{'.'.join(map(str, place)) or 'it'} {said}"] = None
+    more = len(told) - SHOWN
+    return "; ".join(list(told)[:SHOWN]) + (f"; and {more} more" if more > 0 else "")

@@ -221,6 +221,11 @@ def test_anything_else_is_invalid_and_the_reason_quotes_nothing(text: str, why: 
     assert "canary" not in said
 
 
+def test_the_same_mistake_is_told_once() -> None:
+    said = refused('{"value": 1, "words": [], "one": 1, "two": 2, "three": 3}')
+    assert said == "the answer is not what was asked for: it has fields that were not asked for"
+
+
 def test_a_wrong_value_of_an_id_is_not_repeated() -> None:
     said = refused(json.dumps({"items": [{"id": "canary", "name": "n"}]}), Everything)
     assert said == "the answer is not what was asked for: items.0.id should be a valid uuid"
