@@ -627,11 +627,11 @@ def test_a_cell_restored_to_before_a_move_starts_no_service_until_it_has_let_go_
         for name in ("team", "other"):
             cells.value(1, f"{AS_OPERATOR} select loci_api.create_namespace('{name}')")
         key = (
-            "insert into loci_data.api_keys (id, agent_id, name, hash, bucket) select '{0}', a.id, 'k', sha256('{0}'::bytea), '{0}'"
+            "insert into loci_data.api_keys (id, agent_id, name, hash, bucket, default_namespace_id) "
+            "select '{0}', a.id, 'k', sha256('{0}'::bytea), '{0}', c.namespace_id"
         )
         before, after = uuid4(), uuid4()
-        agent = " from loci_data.agents a, loci_data.namespace_cells c, lateral (select c.namespace_id as id) n"
-        agent += " where a.name = 'writer' and c.name = 'team'"
+        agent = " from loci_data.agents a, loci_data.namespace_cells c where a.name = 'writer' and c.name = 'team'"
         cells.value(1, "insert into loci_data.agents (id, name, kind) values (gen_random_uuid(), 'writer', 'key')")
         cells.value(1, key.format(before) + agent)
         backup = cells.one.folder / "backup"
