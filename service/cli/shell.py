@@ -237,7 +237,9 @@ def _explain_service(error: Exception) -> tuple[str, str | None] | None:
         from pydantic import ValidationError
 
         if isinstance(error, ValidationError):
-            found = [(".".join(map(str, e["loc"])) or error.title, e["msg"].removeprefix(PREFIX)) for e in error.errors()[:3]]
+            from service.text.validation import reword_validation
+
+            found = [(".".join(map(str, e["loc"])) or error.title, reword_validation(e["msg"])) for e in error.errors()[:3]]
             wrong = "; ".join(f"{place}: {said}" for place, said in found)
             return f"wrong settings: {wrong}" if error.title == "Settings" else wrong, None
     if "db.errors" in sys.modules:

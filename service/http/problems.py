@@ -32,6 +32,7 @@ from db.errors import (
 from service.http.paths import methods_of
 from service.http.protection import protected
 from service.http.replies import dumps
+from service.text.validation import reword_validation
 
 log = logging.getLogger(__name__)
 TYPE = "urn:loci:problem:"
@@ -39,7 +40,7 @@ MEMBER = re.compile(r"[a-z-]+\[.*\]|constrained-[a-z]+|str|int|float|bool|none",
 MISSING = (pg.UndefinedFunction, pg.UndefinedTable, pg.UndefinedColumn, pg.UndefinedObject)  # a bug, or another version's schema
 MOST_ERRORS = 1000  # of a validation that are looked at
 MOST_FIELDS = 100  # of an item that are told one by one
-OUGHT = "Input should be "
+OUGHT = "must be "
 
 
 class ProblemField(BaseModel):
@@ -171,7 +172,7 @@ def _field_error(error: Any, location: Sequence[int | str]) -> FieldError:
         return FieldError("body", f"is not JSON: {error['ctx']['error']} (character {location[-1]})")
     if kind in {"model_attributes_type", "model_type"}:  # pydantic's words speak of Python
         return FieldError(path_of(location), "must be a JSON object")
-    return FieldError(path_of(location), str(error["msg"]).removeprefix("Value error, "))
+    return FieldError(path_of(location), reword_validation(str(error["msg"])))
 
 
 async def _database_error(request: Request, error: Exception) -> Response:

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from service.mcp.text import written
 from service.mcp.tool import Arguments, schema_of
+from service.text.validation import reword_validation
 
 MISSING, UNAUTHORIZED = 404, 401
 CONNECTION = "the namespace of this connection"  # a field `namespace` of REST; tools call a prefix of keys so
@@ -46,7 +47,8 @@ def wrong_arguments(error: ValidationError, arguments: type[Arguments]) -> str:
 
 def _wrong(location: tuple[int | str, ...], message: str) -> str:
     name = ".".join(map(str, location))
-    return f"{name}: {message}" if name else message.removeprefix("Value error, ")
+    said = reword_validation(message)
+    return f"{name}: {said}" if name else said
 
 
 def _of_namespace(errors: list[dict[str, Any]]) -> bool:

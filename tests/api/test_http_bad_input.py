@@ -63,7 +63,7 @@ MEMORIES: list[tuple[dict[str, Any], str, str]] = [
     ({"content": "a\x00b"}, "content", "NUL"),
     ({"content": "x" * (MIB + 1)}, "content", "1 MiB"),
     ({"content": "é" * (MIB // 2 + 1)}, "content", "1 MiB"),
-    ({"content": "x", "colour": "red"}, "colour", "extra"),
+    ({"content": "x", "colour": "red"}, "colour", "is no known field"),
     ({"content": "x", "tags": "a"}, "tags", "list"),
     ({"content": "x", "tags": [1]}, "tags[0]", "string"),
     ({"content": "x", "tags": ["a", "b\x00"]}, "tags[1]", "NUL"),
@@ -180,10 +180,10 @@ BATCHES: list[tuple[Any, str, str]] = [
     ({"items": []}, "items", "1 item"),
     ({"items": "x"}, "items", "list"),
     ({"items": [{"content": "x"}] * 10_001}, "items", "10000"),
-    ({"items": [{"content": "x"}], "colour": 1}, "colour", "extra"),
+    ({"items": [{"content": "x"}], "colour": 1}, "colour", "is no known field"),
     ({"items": [{"content": "x"}], "atomic": "perhaps"}, "atomic", "boolean"),
     ({"items": [{"content": "x"}, {"content": ""}], "atomic": True}, "items[1].content", "empty"),
-    ({"items": [{"content": "x"}, {"content": "y", "colour": 1}], "atomic": True}, "items[1].colour", "extra"),
+    ({"items": [{"content": "x"}, {"content": "y", "colour": 1}], "atomic": True}, "items[1].colour", "is no known field"),
     ({"items": [{"content": "x"}, 5], "atomic": True}, "items[1]", "JSON object"),
 ]
 
@@ -216,16 +216,16 @@ RECALLS: list[tuple[dict[str, Any], str, str]] = [
     ({"query": "x", "arms": ["smell"]}, "arms[0]", "lexical"),
     ({"query": "x", "arms": []}, "arms", "1 item"),
     ({"query": "x", "weights": {"lexical": -1}}, "weights.lexical", "0"),
-    ({"query": "x", "weights": {"smell": 1}}, "weights.smell", "extra"),
+    ({"query": "x", "weights": {"smell": 1}}, "weights.smell", "is no known field"),
     ({"query": "x", "fusion": "cold"}, "fusion", "rrf"),
     ({"query": "x", "rrf_k": -1}, "rrf_k", "0"),
-    ({"query": "x", "filters": {"colour": "red"}}, "filters.colour", "extra"),
+    ({"query": "x", "filters": {"colour": "red"}}, "filters.colour", "is no known field"),
     ({"query": "x", "filters": {"category": "a//b"}}, "filters.category", "pattern"),
     ({"query": "x", "filters": {"layers": [9]}}, "filters.layers[0]", "3"),
     ({"query": "x", "filters": {"under": "top"}}, "filters.under", "UUID"),
     ({"query": "x", "as_of": "then"}, "as_of", "datetime"),
     ({"query": "x", "embedding": [1.0]}, "embedding", "dimensions"),
-    ({"query": "x", "colour": 1}, "colour", "extra"),
+    ({"query": "x", "colour": 1}, "colour", "is no known field"),
 ]
 
 
@@ -289,12 +289,12 @@ def test_a_wrong_parameter_is_refused_by_name(place: Api, path: str, params: dic
     refused(place, lambda: place.get(path, **params), field, "")
 
 
-NAME = "String should match pattern '^[a-z0-9][a-z0-9._-]{0,63}$'"
+NAME = "must match pattern '^[a-z0-9][a-z0-9._-]{0,63}$'"
 CHOICES: list[tuple[Any, list[tuple[str, str]]]] = [
-    ("**", [("namespaces", "Input should be a valid list, or '*'")]),
-    ({"a": 1}, [("namespaces", "Input should be a valid list, or '*'")]),
-    ([], [("namespaces", "List should have at least 1 item after validation, not 0, or input should be '*'")]),
-    (["a", "A B", 1], [("namespaces[1]", NAME), ("namespaces[2]", "Input should be a valid string")]),
+    ("**", [("namespaces", "must be a valid list, or '*'")]),
+    ({"a": 1}, [("namespaces", "must be a valid list, or '*'")]),
+    ([], [("namespaces", "must have at least 1 item, not 0, or must be '*'")]),
+    (["a", "A B", 1], [("namespaces[1]", NAME), ("namespaces[2]", "must be a valid string")]),
 ]
 
 

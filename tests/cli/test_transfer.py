@@ -335,7 +335,7 @@ DAMAGE: dict[str, tuple[Callable[[Path], None], str]] = {
     "something after the end": (lambda p: cut(p, lambda b: b + b"{}\n"), "stands after the end line"),
     "a newer version": (lambda p: cut(p, lambda b: b.replace(b'"version":1', b'"version":2', 1)), "line 1: version: the file has version 2 of the format, written by a newer Loci"),
     "another format": (lambda p: cut(p, lambda b: b.replace(b'"format":"loci"', b'"format":"else"', 1)), "line 1: must be the first line of an export"),
-    "an unknown field in the first line": (lambda p: cut(p, lambda b: b.replace(b'"format":"loci"', b'"format":"loci","x":1', 1)), "line 1: x: Extra inputs are not permitted"),
+    "an unknown field in the first line": (lambda p: cut(p, lambda b: b.replace(b'"format":"loci"', b'"format":"loci","x":1', 1)), "line 1: x: is no known field"),
     "an unknown setting": (lambda p: cut(p, lambda b: b.replace(b'"rrf_k"', b'"rrf_q"', 1)), "line 1: unknown setting 'rrf_q'"),
     "an unknown language": (lambda p: cut(p, lambda b: b.replace(b'"language":"german"', b'"language":"klingon"', 1)), "line 1: language 'klingon' is not"),
     "not JSON": (lambda p: rewrite(p, lambda m: [*m[:5], b"not json\n", *m[5:]]), "line 7: is not JSON"),
