@@ -6,18 +6,195 @@ and looks at what has changed.
 
 import json
 import os
+import random
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import psycopg
 import pytest
 
-from tests import recorded
+from bench import corpus
 from tests.databases import Database
-from tests.recorded import FRESH, MEMORIES, Asked
 from tests.services import Api, eventually, is_settled, ok, serve
+
+PLACES = ("Oslo", "Lisbon", "Graz", "the harbour", "the library", "Lake Bohinj", "the old mill", "Turin")
+THINGS = (
+    "a red kettle",
+    "the cello",
+    "two canoes",
+    "a map of Norway",
+    "her grandmother's ring",
+    "the blue tent",
+    "a sourdough starter",
+)
+DEEDS = ("bought", "lost", "repaired", "gave away", "painted", "photographed", "forgot", "looked for")
+FEELINGS = ("I loved it", "it was cold", "it rained all day", "we laughed a lot", "I was tired", "it cost too much")
+PEOPLE = ("Anna", "Bruno", "Carla Weiss", "Deniz", "Melanie")
+FIRMS = ("Ilex Labs", "Orbit", "Northwind", "Kappa Press")
+MOMENT = "2024-06-15T12:00:00+00:00"  # when it is asked
+FRESH = "fresh"  # of this namespace nothing has a vector, and no name is read
+
+
+class Asked(NamedTuple):
+    """A question: what it is called, its namespace, and the body of the request."""
+
+    name: str
+    namespace: str
+    body: dict[str, Any]
+
+
+def day(number: int) -> str:
+    """A moment of 2023, or 2024 behind that."""
+    return f"{2023 + number // 336}-{1 + number % 336 // 28:02d}-{1 + number % 28:02d}T10:{number % 60:02d}:00+00:00"
+
+
+def said(chance: random.Random, other: str) -> str:
+    """A turn."""
+    deed, thing, place = chance.choice(DEEDS), chance.choice(THINGS), chance.choice(PLACES)
+    return chance.choice(
+        (
+            f"I {deed} {thing} in {place}, {chance.choice(FEELINGS)}.",
+            f"Did you know that {other} {deed} {thing}?",
+            f"{other}, when will you come to {place} again?",
+            f"My sister {deed} {thing} and {chance.choice(FEELINGS)}.",
+            f"We should meet at {place}. {other} could bring {thing}.",
+        )
+    )
+
+
+def turns(seed: int, speakers: tuple[str, str], sessions: int, length: int) -> list[dict[str, Any]]:
+    """Conversations of two."""
+    chance, found = random.Random(seed), []
+    for session in range(sessions):
+        for turn in range(length):
+            source, other = speakers[turn % 2], speakers[1 - turn % 2]
+            text = f"{said(chance, other.capitalize())} ({session}.{turn})"
+            moment = day(60 * session + turn // 8).replace(":00+", f":{turn:02d}+")
+            found.append({"content": text, "source": source, "session_id": f"s{session}", "valid_from": moment})
+    return found
+
+
+def facts() -> list[dict[str, Any]]:
+    """Statements about people and firms, of several categories, some of them over, to come, or versions of others."""
+    chance, found = random.Random(11), []
+    for number in range(90):
+        person, firm, place = chance.choice(PEOPLE), chance.choice(FIRMS), chance.choice(PLACES)
+        text, category = chance.choice(
+            (
+                (f"{person} works at {firm} since spring {number}", "work/jobs"),
+                (f"{person} {chance.choice(DEEDS)} {chance.choice(THINGS)} near {place} ({number})", "life"),
+                (f"{firm} opened an office in {place} in year {number}", "work/firms"),
+                (f"{person} and {chance.choice(PEOPLE)} met at {place} for the {number}th time", "life/meetings"),
+            )
+        )
+        item: dict[str, Any] = {"content": text, "category": category, "valid_from": day(5 * number)}
+        item["tags"] = [f"t{number % 3}", *(["even"] if number % 2 == 0 else [])]
+        item |= {
+            "importance": number % 11 / 10,
+            "confidence": 1 - number % 5 / 10,
+            "layer": number % 4,
+            "metadata": {"n": number % 7},
+        }
+        if number % 9 == 0:
+            item["valid_to"] = day(5 * number + 40)
+        if number % 10 == 3:
+            item["lineage"] = f"line {number % 4}"
+        if number % 8 == 5:
+            item |= {"about": person, "source": "Bruno"}
+        if number % 6 == 1:
+            item["entities"] = [{"name": firm, "type": "company"}]
+        if number % 12 == 1:
+            item["edges"] = [{"source": person, "type": "knows", "target": firm}]
+        found.append(item)
+    return [*found, {"content": "Anna will move to Turin for good", "valid_from": "2090-01-01T00:00:00+00:00"}]
+
+
+def plain() -> list[dict[str, Any]]:
+    """Texts that nobody has said, enough that an arm does not hold them all."""
+    return [{"content": text, "valid_from": day(number)} for number, text in enumerate(corpus.generated(260, seed=4, length=24))]
+
+
+MEMORIES = {
+    "talk": turns(1, ("Anna", "Bruno"), 5, 24),
+    "chat": turns(2, ("user", "assistant"), 3, 20),
+    "facts": facts(),
+    "plain": plain(),
+    FRESH: [*turns(3, ("Carla", "Melanie"), 2, 16), {"content": "Carla keeps the kettle in Graz now", "valid_from": day(400)}],
+}
+QUESTIONS = {
+    "talk": (
+        "What did Anna say about the cello?", "Where did I lose the red kettle?", "Who repaired two canoes in Oslo last year?",
+        "Which ring did Brunos grandmother have?", "blue tent", "When did Bruno go to Lake Bohinj?", "harbour in January 2023",
+        "Is there a submarine?",
+    ),
+    "chat": (
+        "What did you suggest about the map of Norway?", "What have I painted?", "sourdough starter near the old mill",
+        "What did my sister photograph?",
+    ),
+    "facts": (
+        "Where does Anna work?", "Who met Carla Weiss at the library?", "offices of Northwind", "What does Bruno own, and where?",
+        "Which firm opened an office in Lisbon in spring 2024?", "deniz and melanie", "canoes", "Orbit",
+    ),
+    "plain": tuple(" ".join(text.split()[3:18:3]) for text in corpus.generated(6, seed=4, length=24)),
+    FRESH: ("Where is the kettle now?", "What did Carla say of Turin?", "cello", "What did Melanie buy in Oslo?"),
+}  # fmt: skip
+EVERYWHERE: dict[str, dict[str, Any]] = {
+    "as it comes": {},
+    "one": {"k": 1},
+    "many": {"k": 40},
+    "as many as answer": {"k": "auto"},
+    "by words": {"arms": ["lexical"]},
+    "by meaning": {"arms": ["vector"]},
+    "by both": {"arms": ["lexical", "vector"]},
+    "ranks": {"fusion": "rrf", "rrf_k": 20},
+    "means": {"fusion": "relative_score"},
+    "weights": {"weights": {"lexical": 0.3, "vector": 2.0, "names": 1.0}},
+    "of the past": {"as_of": day(200)},
+    "with a key": {"key": True},
+}
+BESIDE: dict[str, dict[str, dict[str, Any]]] = {
+    "talk": {
+        "of a user": {"user": "Bruno"},
+        "of a session": {"filters": {"session_id": "s2"}},
+        "of a speaker": {"filters": {"source": "Anna"}},
+        "of a time": {"filters": {"valid_after": day(60), "valid_before": day(190)}},
+        "least": {"min_relevance": 0.3},
+        "of two": {"namespaces": ["talk", "facts"]},
+        "of all": {"namespaces": "*", "k": 12},
+        "other tiers": {"arms": ["lexical", "vector", "working_memory", "conversation"]},
+    },
+    "chat": {"of a user": {"user": "assistant"}, "of a session": {"filters": {"session_id": "s1"}}},
+    "facts": {
+        "of a category": {"filters": {"category": "work"}},
+        "of tags": {"filters": {"tags": ["t1", "even"]}},
+        "of all tags": {"filters": {"tags_all": ["t1", "even"]}},
+        "of layers": {"filters": {"layers": [1, 2]}},
+        "of a lineage": {"filters": {"lineage": "line 1"}},
+        "of metadata": {"filters": {"metadata": {"n": 3}}},
+        "of importance": {"filters": {"min_importance": 0.4, "min_confidence": 0.8}},
+        "of an entity": {"filters": {"entity": "Northwind"}},
+        "about somebody": {"filters": {"about": "Anna"}},
+        "as known then": {"known": True},
+        "under one": {"under": True},
+        "no graph": {"arms": ["lexical", "vector", "hierarchy", "walk"]},
+        "of both": {"namespaces": ["facts", "plain"]},
+    },
+    "plain": {"far": {"k": 50, "weights": {"vector": 0.2}}},
+    FRESH: {"of a session": {"filters": {"session_id": "s1"}}, "of two": {"namespaces": [FRESH, "facts"]}},
+}
+
+
+def recalls() -> Iterator[Asked]:
+    """Each question in each way that its namespace has; every other of the further ways."""
+    for namespace, questions in QUESTIONS.items():
+        for nth, question in enumerate(questions):
+            ways = [*EVERYWHERE.items(), *BESIDE[namespace].items()]
+            for way, (name, fields) in enumerate(ways):
+                if way < 2 or (nth + way) % 2 == 0:
+                    yield Asked(f"{namespace}, {name}: {question}", namespace, {"query": question, "k": 6, "at": MOMENT, **fields})
+
 
 KEPT = Path(__file__).parents[1] / "data" / "recorded_recalls.jsonl"
 NEAR = 2e-5  # scores that differ by less are the same: processors add the numbers of vectors in different orders
@@ -25,7 +202,7 @@ Hit = tuple[str, float, float | None]
 
 
 class Recorder:
-    """The world of tests/recorded.py behind a service whose worker stands still, and what is known of it."""
+    """The world of MEMORIES behind a service whose worker stands still, and what is known of it."""
 
     def __init__(self, by_name: dict[str, Api], known_at: str, key: str, root: str) -> None:
         self.by_name, self.known_at, self.key, self.root = by_name, known_at, key, root
@@ -97,7 +274,7 @@ def recorder(own_database: Database) -> Iterator[Recorder]:
 
 
 def test_recalls_of_all_kinds_answer_as_they_did(recorder: Recorder) -> None:
-    asked = list(recorded.recalls())
+    asked = list(recalls())
     answers = [(each.name, recorder.ask(each)) for each in asked]
     if os.environ.get("LOCI_WRITE_DOCS") == "1":
         KEPT.write_text("".join(line(name, hits) for name, hits in answers), encoding="utf-8")
