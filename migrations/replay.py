@@ -65,7 +65,7 @@ def replay(connection: Connection) -> None:
     """Create or replace every object of sql/ in the caller's transaction, and drop what has no file any more.
 
     Bodies are not checked while loading. What names another object outside of a body waits until that one is there, so the order
-    of the files means nothing. Raises StillNeeded.
+    of the files means nothing. The functions of models, which have no file, are made anew. Raises StillNeeded.
     """
     hold_tables(connection)
     execute(connection, "set local check_function_bodies = off")
@@ -82,6 +82,7 @@ def replay(connection: Connection) -> None:
         except Exception as error:
             error.add_note(f"while loading {path}")
             raise
+    execute(connection, "select loci_internal.write_vector_search(m.id, m.dimensions) from loci_data.embedding_models m")
 
 
 def note_digest(connection: Connection) -> None:

@@ -2,10 +2,9 @@
 -- exactly: the nearest 4 × p_limit are checked, from the nearest on; where too few of them pass, filters come first.
 -- Where hnsw_scan_limit says it is cheaper, HNSW (m = 24, ef_construction = 128, ef_search = 128 and more in
 -- namespaces above 12,500: hnsw_candidates; no fewer than the session asks for; Malkov and Yashunin, 2018) with an
--- iterative scan within that budget comes before that. The HNSW statement is planned on every call (0.2 ms): it
--- names the model and its dimensions, as the partial index does. Without sorting it has one plan, whatever the
--- statistics: the index in order, each memory looked up as it comes. p_plain: the filter restricts nothing, and the
--- past is not asked for. Callers have checked the rights; it reads past the policies. Errors: 22023.
+-- iterative scan within that budget comes before that: the function of the model (write_vector_search). p_plain: the
+-- filter restricts nothing, and the past is not asked for. Who calls it has checked the caller, and reads past the
+-- policies. Errors: 22023.
 create or replace function loci_internal.nearest_memories(
     p_namespace_id integer, p_embedding real[], p_filter loci_internal.memory_filter, p_plain boolean,
     p_limit integer, p_model_id smallint default null)
@@ -36,22 +35,8 @@ begin
         perform set_config('hnsw.max_scan_tuples', v_budget::text, true),
                 set_config('hnsw.ef_search', greatest(current_setting('hnsw.ef_search', true)::integer,
                                                       loci_internal.hnsw_candidates(v_budget))::text, true);
-        execute format($sql$
-            select array_agg(b.id), array_agg(b.doc_id), array_agg(1 - b.distance)
-            from (select m.id, m.doc_id, n.distance
-                  from (select v.memory_id, v.embedding::halfvec(%1$s) <=> $1::halfvec(%1$s) as distance
-                        from loci_data.memory_vectors v where v.namespace_id = %2$s and v.model_id = %3$s
-                        order by v.embedding::halfvec(%1$s) <=> $1::halfvec(%1$s)) n
-                  cross join lateral (
-                      select o.id, o.doc_id from loci_data.memories o
-                      where o.namespace_id = %2$s and o.id = n.memory_id
-                        and %4$s limit 1) m
-                  order by n.distance limit $3) b
-            $sql$, v_model.dimensions, p_namespace_id, v_model.id,
-            case when p_plain  -- planning what is not asked took 0.6 ms
-                 then 'loci.holds_at(o, ($2).as_of, null)'
-                 else 'loci_internal.memory_is_visible(o, $2)' end)
-        into v_ids, v_docs, v_scores using v_query, p_filter, p_limit;
+        execute format('select * from loci_internal.nearest_vectors_%s($1, $2, $3, $4, $5)', v_model.id)
+        into v_ids, v_docs, v_scores using p_namespace_id, v_query, p_filter, p_plain, p_limit;
     end if;
     if coalesce(cardinality(v_ids), 0) < p_limit then
         select array_agg(b.id), array_agg(b.doc_id), array_agg(1 - b.distance) into v_ids, v_docs, v_scores

@@ -166,6 +166,20 @@ def test_an_upgrade_of_what_somebody_changed_leaves_no_trace_of_that(mended: Men
     assert mended.after == mended.before
 
 
+def test_the_search_of_a_model_is_there_as_long_as_the_model(cloned: Database) -> None:
+    searches = "select proname::text from pg_proc where proname ~ '^nearest_vectors_'"
+    with cloned.admin() as admin:
+        admin.execute("insert into loci_data.embedding_models (name, dimensions) values ('plane', 2), ('space', 3)")
+    made = ask(cloned, searches)
+    assert len(made) == 2
+    upgrade(cloned.admin_url)
+    assert ask(cloned, searches) == made
+    with cloned.admin() as admin:
+        admin.execute("delete from loci_data.embedding_models where name = 'plane'")
+    upgrade(cloned.admin_url)
+    assert len(ask(cloned, searches)) == 1
+
+
 def test_what_somebody_built_on_it_stops_the_upgrade_and_is_named(cloned: Database) -> None:
     with cloned.admin() as connection:
         connection.execute("create function loci.gone() returns integer language sql return 1")
