@@ -3,7 +3,7 @@
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import cache
 
 import numpy as np
 
@@ -249,14 +249,16 @@ class Around:
         added = {key: plan.standing_part(standing, naming.get(key, 0.0)) for key, standing in self.standings.items()}
         if kinds & SUBJECTS:
             given = {key: share * LENT_TO_STANDING for key, share in given.items()}
-        factor = cache(  # few speakers and standings among many memories
-            partial(
-                plan.factor,
-                several=len({first_word(source) for source in self.named}) > 1,
-                spoken=self.spoken,
-                own="own" in kinds,
-            )
-        )
+        beside = {
+            "several": len({first_word(source) for source in self.named}) > 1,
+            "spoken": self.spoken,
+            "own": "own" in kinds,
+        }
+
+        @cache  # few speakers and standings among many memories
+        def factor(source: str | None, standing: str | None) -> float:
+            return plan.factor(source, standing, **beside)
+
         factors = {key: factor(self.sources.get(key), self.standings.get(key)) for key in {*self.sources, *self.standings}}
         times = {key: plan.nearness(gap) for key, gap in self.gaps.items()}
         factors |= {key: factors.get(key, 1.0) * plan.time_factor(near) for key, near in times.items()}
