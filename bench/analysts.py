@@ -91,14 +91,16 @@ def run(base: Database, given: Options) -> list[Figure]:
     fill.model(base)
     load(base, given)
     login, password, origin = f"bench_{secrets.token_hex(4)}", secrets.token_hex(16), Origin(action="bench", via="cli")
-    owner_url = base.server.url("postgres")
+    owner_url = base.server.connection_url("postgres")
     analysts.create_analyst(
         owner_url, login=login, password=password, namespaces=[MAIN], expires_at=None, timeout="30s", origin=origin
     )
     try:
         questions = corpus.questions(given.data, "locomo")[: ROUNDS * ASKED]
         with running(base.folder, worker=False) as (address, _), base.owner() as owner:
-            times = measured(Client(address, MAIN), questions, make_conninfo(base.server.url(login), password=password), owner)
+            times = measured(
+                Client(address, MAIN), questions, make_conninfo(base.server.connection_url(login), password=password), owner
+            )
     finally:
         analysts.drop_analyst(owner_url, login=login, origin=origin)
     figures = [Figure("recall alone", milliseconds(times["alone", 0]))]

@@ -35,7 +35,7 @@ class Database:
         return self._connect("loci_app")
 
     def _connect(self, user: str) -> Connection[Any]:
-        connection = Connection.connect(self.server.url(user), autocommit=True, prepare_threshold=0)
+        connection = Connection.connect(self.server.connection_url(user), autocommit=True, prepare_threshold=0)
         register_vector(connection)
         connection.execute("select set_config('loci.agent', %s, false)", (OPERATOR_AGENT,))
         return connection
@@ -50,7 +50,7 @@ def database(options: Options) -> Iterator[Database]:
         folder.chmod(0o755)  # the embedded server may run as another user
         server = EmbeddedServer(folder, 18)
         try:
-            upgrade(server.url("postgres"))
+            upgrade(server.connection_url("postgres"))
             yield Database(folder, server)
         finally:
-            server.stop()
+            server.leave_server()

@@ -12,7 +12,7 @@ from psycopg import Connection
 from bench.corpus import provider
 from bench.database import Database
 from db.pool import make_pool
-from service.worker.worker import Worker, register
+from service.worker.worker import Worker, register_model
 
 STATEMENT = 1000  # memories a statement, as an import writes them
 
@@ -69,8 +69,8 @@ def model(database: Database) -> None:
     """Register the static model, as the service does when it starts."""
 
     async def registering() -> None:
-        async with make_pool(database.server.url("loci_app"), size=2) as pool:
-            await register(pool, provider())
+        async with make_pool(database.server.connection_url("loci_app"), size=2) as pool:
+            await register_model(pool, provider())
 
     asyncio.run(registering())
 
@@ -147,7 +147,7 @@ def find_names(database: Database) -> None:
     """Do the worker's work on names until none waits."""
 
     async def working() -> None:
-        async with make_pool(database.server.url("loci_app"), size=2) as pool:
+        async with make_pool(database.server.connection_url("loci_app"), size=2) as pool:
             worker = Worker(pool, None)
             while await worker.name_batch():
                 pass

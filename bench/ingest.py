@@ -27,7 +27,7 @@ from bench.measure import Figure, Options, against, milliseconds, options, repor
 from bench.recall_latency import Client
 from bench.server import running
 from db.pool import make_pool
-from service.worker.worker import BATCH, Worker
+from service.worker.worker import BATCH_TEXTS, Worker
 
 MEMORY = """
 insert into loci_data.memories (namespace_id, id, lineage, lineage_id, content, content_hash, fold_scope,
@@ -129,9 +129,9 @@ def vector_rate(base: Database, name: str, batches: int) -> Figure:
         worker, bare = asyncio.run(filling(base, owner, number, batches))
     ratio = statistics.median(bare) / statistics.median(worker)
     return Figure(
-        f"vectors in the background, {batches * BATCH:,}",
-        f"{BATCH / statistics.median(worker):,.0f} /s",
-        f"{BATCH / statistics.median(bare):,.0f} /s",
+        f"vectors in the background, {batches * BATCH_TEXTS:,}",
+        f"{BATCH_TEXTS / statistics.median(worker):,.0f} /s",
+        f"{BATCH_TEXTS / statistics.median(bare):,.0f} /s",
         ratio,
         "≥ 0.8 of the floor",
         ratio >= 0.8,
@@ -168,7 +168,7 @@ def twin(owner: Connection[Any], number: int) -> None:
 async def filling(base: Database, owner: Connection[Any], number: int, batches: int) -> tuple[list[float], list[float]]:
     """Seconds of each of the worker's batches, and of bare inserts of the same rows."""
     worker_times, bare_times = [], []
-    async with make_pool(base.server.url("loci_app"), size=2) as pool:
+    async with make_pool(base.server.connection_url("loci_app"), size=2) as pool:
         worker = Worker(pool, corpus.provider())
         await worker.vector_batch()
         twin(owner, number)

@@ -37,7 +37,7 @@ class Done:
     async def handle(self, work: Resources, job: Job) -> None:
         """A job that only ends."""
         self.began.append(time.perf_counter())
-        async with job.holding(work, "bench") as tx:
+        async with job.hold_alone(work, "bench") as tx:
             await jobs.finish_job(tx, id=job.id)
 
     async def task(self, context: procrastinate.JobContext, **_: Any) -> None:  # noqa: ARG002 (the library's)
@@ -77,7 +77,7 @@ async def measured(done: Done, running: Any, ask: Any, many: int) -> tuple[list[
 async def of_loci(base: Database, settings: Settings, many: int) -> tuple[list[float], list[float], float]:
     """Jobs as Loci makes and does them."""
     done = Done()
-    url = base.server.url("loci_app")
+    url = base.server.connection_url("loci_app")
     with base.app() as app:
         async with make_pool(url, size=5) as pool:
             runner = Runner(url, Resources(settings, pool), {"enrich": done.handle})
@@ -88,13 +88,13 @@ async def of_loci(base: Database, settings: Settings, many: int) -> tuple[list[f
                     [count, NAME],
                 )
 
-            return await measured(done, runner.run(), ask, many)
+            return await measured(done, runner.work_until_end(), ask, many)
 
 
 async def of_the_library(base: Database, settings: Settings, many: int) -> tuple[list[float], list[float], float]:
     """Tasks of the library alone, in the same tables."""
     done = Done()
-    queue = make_queue(base.server.url("loci_app"), done.task, procrastinate.RetryStrategy(max_attempts=1), [])
+    queue = make_queue(base.server.connection_url("loci_app"), done.task, procrastinate.RetryStrategy(max_attempts=1), [])
     with base.owner() as owner:
         owner.execute("set search_path = loci_jobs")
 

@@ -29,9 +29,9 @@ async def try_once(settings: LLMSettings, trial: Trial, things: int) -> str:
     completion, ended, valid, wrong = None, False, False, ""
     try:
         sizes, prompts = await model.measure(), Prompts()
-        things = min(things, trial.fitting(prompts, sizes, settings))
-        schema = trial.schema(prompts, things, sizes, settings.max_tokens)
-        completion = await model.complete(trial.messages(prompts, things), schema=schema, title=trial.purpose)
+        things = min(things, trial.count_fitting_things(prompts, sizes, settings))
+        schema = trial.make_schema(prompts, things, sizes, settings.max_tokens)
+        completion = await model.complete(trial.make_messages(prompts, things), schema=schema, title=trial.purpose)
         ended = True
         read_answer(completion, trial.answer)
         valid = True
@@ -43,7 +43,7 @@ async def try_once(settings: LLMSettings, trial: Trial, things: int) -> str:
         await model.close()
     counts = [f"{count or 0:,}" for count in (completion.prompt_tokens, completion.completion_tokens)] if completion else ["", ""]
     said = ["yes" if flag else "no" for flag in (ended, valid)]
-    return " | ".join([trial.name, *said, *counts, f"{time.monotonic() - started:.0f}", wrong])
+    return " | ".join([trial.trial_name, *said, *counts, f"{time.monotonic() - started:.0f}", wrong])
 
 
 def main() -> None:
@@ -63,7 +63,7 @@ def main() -> None:
             for form in given.format:
                 settings = LLMSettings(endpoint=model.url, model=weights.stem, format=form, max_tokens=given.most, attempts=1)
                 for trial in TRIALS:
-                    if not given.purposes or trial.name in given.purposes:
+                    if not given.purposes or trial.trial_name in given.purposes:
                         row = asyncio.run(try_once(settings, trial, given.things))
                         print(f"| {weights.stem} | {form} | {context:,} | {row} |", flush=True)
 

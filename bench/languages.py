@@ -21,7 +21,7 @@ from psycopg import Connection
 
 from bench.database import Database, database
 from bench.measure import Figure, Options, options, report
-from bench.quality.scores import score
+from bench.quality.scores import measure_ranking
 from bench.server import running
 
 SETS = Path(__file__).parent / "data" / "languages"
@@ -63,7 +63,7 @@ def floor(owner: Connection[Any], memories: list[Row], questions: list[Row]) -> 
     with owner.cursor() as cursor:
         cursor.executemany("insert into bench_texts values (%s, %s)", [(row["id"], row["text"]) for row in memories])
     found = [[str(id) for (id,) in owner.execute(FLOOR, [row["question"]]).fetchall()] for row in questions]  # noqa: A001
-    return means([score(ids, set(map(str, row["evidence"]))) for ids, row in zip(found, questions, strict=True)])
+    return means([measure_ranking(ids, set(map(str, row["evidence"]))) for ids, row in zip(found, questions, strict=True)])
 
 
 def load(client: httpx.Client, namespace: str, language: str, memories: list[Row]) -> None:
@@ -81,7 +81,7 @@ def ask(client: httpx.Client, namespace: str, questions: list[Row], arms: tuple[
     for row in questions:
         body = {"query": row["question"], "k": 20} | ({"arms": arms} if arms else {})
         reply = client.post("/recall", json=body, headers={"X-Namespace": namespace}).raise_for_status().json()
-        scores.append(score([result["metadata"]["id"] for result in reply["results"]], set(map(str, row["evidence"]))))
+        scores.append(measure_ranking([result["metadata"]["id"] for result in reply["results"]], set(map(str, row["evidence"]))))
     return scores
 
 

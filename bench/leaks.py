@@ -157,14 +157,14 @@ def main() -> int:
             try:
                 with httpx.Client(base_url=f"{url}/api/v1", timeout=60) as client:
                     places = prepare(client, 8, 200)
-                with Connection.connect(server.url("postgres"), autocommit=True) as owner:
+                with Connection.connect(server.connection_url("postgres"), autocommit=True) as owner:
                     print(
                         f"{given.rate:.0f} requests a second for {given.minutes:.0f} minutes, load {os.getloadavg()[0]:.1f}",
                         flush=True,
                     )
                     tally, samples = asyncio.run(loaded(owner, pid, url, places, given))
             finally:
-                server.stop()
+                server.leave_server()
     print_table(tally, given.minutes * 60)
     print_growth(samples)
     return 1 if tally.failed else 0

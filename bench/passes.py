@@ -18,7 +18,7 @@ from psycopg.rows import dict_row
 from bench.database import Database, database
 from bench.measure import Figure, Options, options, report
 from db.text import TEXT_MARKS
-from service.dreams.consolidation import Consolidation, Known, check
+from service.dreams.consolidation import Consolidation, Known, check_consolidation
 from service.dreams.passes import Plan, Seen
 from service.text.reading import with_readings
 
@@ -70,7 +70,7 @@ async def checked(app: Any, said: Consolidation, known: Known) -> Plan:
     async def ask(texts: list[str]) -> list[dict[str, Any]]:
         return app.cursor(row_factory=dict_row).execute(TEXT_MARKS, {"texts": texts}).fetchall()
 
-    return await with_readings(ask, lambda read: check(Seen(None, 0, None, known, read), said, None))  # type: ignore[arg-type]
+    return await with_readings(ask, lambda read: check_consolidation(Seen(None, 0, None, known, read), said, None))  # type: ignore[arg-type]
 
 
 def forget(app: Any, ids: list[UUID]) -> None:

@@ -223,7 +223,7 @@ def installed() -> tuple[dict[str, Callable[[str, Vectors], System]], list[str]]
 
 def url_of(base: Database, name: str) -> str:
     """The URL of the database of a peer."""
-    return str(base.server.url("postgres", name.replace(" ", "_").lower()))
+    return str(base.server.connection_url("postgres", name.replace(" ", "_").lower()))
 
 
 def database_of(base: Database, name: str) -> str:

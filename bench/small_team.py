@@ -16,7 +16,7 @@ from typing import Any
 import httpx
 
 from bench.server import service
-from service.cli.trials import said
+from service.cli.trials import make_sentence
 from tests.llm.real.server import bundled_weights, real_model
 
 Row = dict[str, Any]
@@ -27,11 +27,11 @@ TURNS_AT_ONCE = 20
 def live(client: httpx.Client, turns: int, facts: int) -> None:
     """Say and retain what a day brings."""
     for start in range(0, turns, TURNS_AT_ONCE):
-        spoken = [{"role": "user", "content": said(number)} for number in range(start, min(start + TURNS_AT_ONCE, turns))]
+        spoken = [{"role": "user", "content": make_sentence(number)} for number in range(start, min(start + TURNS_AT_ONCE, turns))]
         client.post(f"/conversations/day-{start}/turns", json={"turns": spoken}).raise_for_status()
     for number in range(facts):
         began = time.monotonic()
-        reply = client.post("/retain", json={"content": said(1000 + number)}).raise_for_status().json()
+        reply = client.post("/retain", json={"content": make_sentence(1000 + number)}).raise_for_status().json()
         decisions = ", ".join(f"{one['action']} by {one['decided_by']}" for one in reply["decisions"])
         print(
             f"| retain {number + 1} | {decisions} | {time.monotonic() - began:.0f} s | {reply.get('skipped') or ''} |", flush=True

@@ -34,12 +34,12 @@ class Anybody:
 class Anything(service.http.middleware.Body):
     """A body that is not counted."""
 
-    def check(self, scope: Any, headers: Any) -> None:
+    def check_sizes(self, scope: Any, headers: Any) -> None:
         """Nothing is too large."""
 
-    async def receive(self) -> dict[str, Any]:
+    async def receive_message(self) -> dict[str, Any]:
         """The next message."""
-        return await self._presence.receive()  # type: ignore[no-any-return]
+        return await self._presence.receive_message()  # type: ignore[no-any-return]
 
 
 @asynccontextmanager
@@ -53,11 +53,11 @@ def take_away() -> None:
     """Put nothing in the place of each guard."""
     service.http.middleware.Presence = Anybody  # type: ignore[misc, assignment]
     service.http.middleware.Body = Anything  # type: ignore[misc]
-    service.http.middleware.protected = lambda headers: headers
+    service.http.middleware.add_protective_headers = lambda headers: headers
     service.http.caller.check_words = lambda *_: None
-    pool.Pool.lent = lent  # type: ignore[method-assign]
+    pool.Pool.lend_connection = lent  # type: ignore[method-assign]
     protocol.limited_protocol = lambda _: HttpToolsProtocol  # type: ignore[assignment]
-    TimeLimits.settings = lambda *_: None  # type: ignore[assignment, method-assign]
+    TimeLimits.to_settings = lambda *_: None  # type: ignore[assignment, method-assign]
 
 
 if __name__ == "__main__":

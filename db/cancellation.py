@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-async def finished(work: Coroutine[Any, Any, T], within: float | None = None) -> T:
+async def finish_despite_cancel(work: Coroutine[Any, Any, T], within: float | None = None) -> T:
     """Return what `work` does. Where the caller is cancelled, `work` comes to its end first, if that takes no more seconds."""
     task = asyncio.create_task(work)
     try:

@@ -235,13 +235,13 @@ MOVED = "LOCI1"  # refuse_moved_namespace
 OF_NAMESPACE = "_namespace_id_fkey"
 
 
-def retryable(error: psycopg.Error) -> bool:
+def is_retryable(error: psycopg.Error) -> bool:
     """Whether the same work may succeed if it is done again from the start."""
     broken = error.diag.constraint_name or ""
     return isinstance(error, RETRYABLE) or broken in VANISHED or broken.endswith(OF_NAMESPACE)
 
 
-def translate(error: psycopg.Error | PoolTimeout | PoolClosed) -> LociError | None:
+def translate_error(error: psycopg.Error | PoolTimeout | PoolClosed) -> LociError | None:
     """Give the LociError that a database error means, or None for one that is a bug here."""
     if isinstance(error, (PoolTimeout, PoolClosed)):
         return Unavailable("no connection to the database was free in time", hint="Try again in a moment.")
@@ -255,12 +255,12 @@ def translate(error: psycopg.Error | PoolTimeout | PoolClosed) -> LociError | No
     if UNAVAILABLE.fullmatch(error.sqlstate):
         return Unavailable("the database is busy or restarting; nothing was written", hint="Try again in a moment.")
     kind = STATUS_BY_STATE.get(error.sqlstate) or (Invalid if INVALID.fullmatch(error.sqlstate) else None)
-    return kind and _explained(kind, error)
+    return kind and _explain_constraint(kind, error)
 
 
 def refused_rows(error: psycopg.Error) -> LociError | None:
     """Give the LociError of a statement that the database refused because of the rows that it carries; None for any other."""
-    known = translate(error)
+    known = translate_error(error)
     if known is None or known.status not in CLIENT_ERRORS or known.status in NOT_THE_ROWS or isinstance(error, RETRYABLE):
         return None
     return None if any(e.field in {"namespace", "X-Namespace"} for e in known.errors) else known
@@ -276,7 +276,7 @@ def _from_client(error: psycopg.Error) -> LociError | None:
     return Invalid(str(error)) if isinstance(error, psycopg.DataError) else None
 
 
-def _explained(kind: type[LociError], error: psycopg.Error) -> LociError:
+def _explain_constraint(kind: type[LociError], error: psycopg.Error) -> LociError:
     """An error of this kind that names the field and says what was expected of it."""
     diag = error.diag
     known = EXPECTED.get(diag.constraint_name or "")

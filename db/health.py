@@ -7,13 +7,13 @@ from typing import cast
 
 from psycopg import errors as pg
 
-from db.migrate import head, is_known
+from db.migrate import is_known, newest_revision
 from db.models.reembedding import EmbeddingModelRow
 from db.pool import Connection
 from migrations.sql_files import digest_schema
 
 FORGETS = "the pooler knows no prepared statements: PgBouncer does from 1.21 on, with max_prepared_statements"
-PATIENCE = 2.0  # seconds for a session of a pooler
+POOLER_SESSION_SECONDS = 2.0  # seconds for a session of a pooler
 OLDEST_PGVECTOR = (0, 8)  # the first with iterative scans
 
 
@@ -67,8 +67,8 @@ async def check_revision(connection: Connection) -> Check:
         found = row["version_num"] if row else None
     except (pg.UndefinedTable, pg.InsufficientPrivilege):
         found = None
-    said = f"revision {found}, head {head()}"
-    if found == head():
+    said = f"revision {found}, head {newest_revision()}"
+    if found == newest_revision():
         return Check("migrations", True, said)
     later = found is not None and not is_known(found)
     return Check(
@@ -127,7 +127,7 @@ async def is_pooled(connection: Connection) -> bool:
     return bool(row["pid"] != connection.info.backend_pid)
 
 
-async def knows_prepared(connection: Connection, other: Connection) -> bool:
+async def keeps_prepared_statements(connection: Connection, other: Connection) -> bool:
     """Whether what is prepared through a pooler is known in any session that it gives; `other` leads through it, too.
 
     While the other keeps the session busy in which something was prepared, another one must do it. True also where the pooler has
@@ -138,7 +138,7 @@ async def knows_prepared(connection: Connection, other: Connection) -> bool:
         async with other.transaction():
             await other.execute("select 1", prepare=False)
             try:
-                async with asyncio.timeout(PATIENCE):
+                async with asyncio.timeout(POOLER_SESSION_SECONDS):
                     await connection.execute("select 1", prepare=True)
             finally:
                 await other.execute("deallocate all", prepare=False)
@@ -149,7 +149,7 @@ async def knows_prepared(connection: Connection, other: Connection) -> bool:
     return True
 
 
-async def connections(connection: Connection) -> tuple[int, int]:
+async def count_connections(connection: Connection) -> tuple[int, int]:
     """How many connections this role can have here at most, and how many there are to the server now, of everybody."""
     row = await (
         await connection.execute(

@@ -14,7 +14,7 @@ class TimeLimits:
     lock: float
     idle: float
 
-    def settings(self, server_version: int) -> list[str | None]:
+    def to_settings(self, server_version: int) -> list[str | None]:
         """As loci_api.begin_request takes them; servers before 17 have no limit for a transaction."""
         ends = self.deadline + GRACE
         limits = [f"{round(1000 * each)}ms" for each in (self.deadline, min(self.lock, self.deadline), self.idle, ends)]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 REVISION = re.compile(r'^(revision|down_revision)(?:: [^=]+)? = (?:"(\w+)"|None)$', re.MULTILINE)
 
 
-def _config(url: str | None = None) -> "Config":
+def _make_config(url: str | None = None) -> "Config":
     from alembic.config import Config
 
     with as_file(files("migrations")) as folder:
@@ -43,7 +43,7 @@ def upgrade(url: str, *, app_password: str | None = None) -> None:
     from migrations.schema_files import STAY
 
     try:
-        command.upgrade(_config(url), "head")
+        command.upgrade(_make_config(url), "head")
     except CommandError as error:
         if not isinstance(error.__cause__, ResolutionError):
             raise
@@ -68,7 +68,7 @@ def renew_feeds(url: str) -> int:
 
 
 @cache
-def _revisions() -> dict[str, str | None]:
+def _list_revisions() -> dict[str, str | None]:
     """The revisions that this code knows, each with the one before it."""
     known: dict[str, str | None] = {}
     for file in files("migrations").joinpath("versions").iterdir():
@@ -79,13 +79,13 @@ def _revisions() -> dict[str, str | None]:
 
 
 @cache
-def head() -> str | None:
+def newest_revision() -> str | None:
     """The newest revision that this code knows: the one that no other comes after."""
-    before = set(_revisions().values())
-    return next((name for name in _revisions() if name not in before), None)
+    before = set(_list_revisions().values())
+    return next((name for name in _list_revisions() if name not in before), None)
 
 
 @cache
 def is_known(revision: str) -> bool:
     """Whether it is a revision of this version, or of one before."""
-    return revision in _revisions()
+    return revision in _list_revisions()

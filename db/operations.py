@@ -230,7 +230,7 @@ class FeedGlance:
         self._connection = connection
         self._place = 0
 
-    async def look(self) -> frozenset[int]:
+    async def find_grown_feeds(self) -> frozenset[int]:
         """Ids of the namespaces whose feed has grown since the last look; at the first one, of all. Raises psycopg.Error."""
         async with self._connection.transaction():
             await self._connection.execute("select from loci_api.begin_request(null, null, null)")

@@ -48,16 +48,16 @@ class Translated:
 
 
 @cache
-def translate(statement: str) -> Translated:
+def number_parameters(statement: str) -> Translated:
     """Number the parameters of a statement, which are written %(name)s; %% is one percent sign, as in psycopg."""
     numbers: dict[tuple[str, str], int] = {}
 
-    def numbered(found: re.Match[str]) -> str:
+    def number_parameter(found: re.Match[str]) -> str:
         if found[1] is None:
             return "%"
         return f"${numbers.setdefault((found[1], found[2]), len(numbers) + 1)}"
 
-    text = PARAMETER.sub(numbered, statement).encode()
+    text = PARAMETER.sub(number_parameter, statement).encode()
     return Translated(text, tuple(name for name, _ in numbers), [FORMATS[kind] for _, kind in numbers])
 
 
@@ -69,7 +69,7 @@ class PipelinedConnection(AsyncConnection[DictRow]):
     prepared: dict[Key, bytes | int]  # the statement's name at the server, or how often it was sent
     names: "count[int]"
 
-    def begin(self, *, prepares: bool) -> None:
+    def begin_pipelining(self, *, prepares: bool) -> None:
         """Begin with none prepared, once its types are known. `prepares`: whether any may be."""
         self.prepares, self.adapter, self.prepared, self.names = prepares, Transformer(self), {}, count()
 
@@ -88,7 +88,7 @@ class Sent(Generic[R]):
 
     async def all(self) -> list[R]:
         """All rows; may be asked again."""
-        return cast("list[R]", self.pipeline.rows_of(await self._read()))
+        return cast("list[R]", self.pipeline.rows_of(await self._read_result()))
 
     async def first(self) -> R | None:
         """The first row; None: there is none."""
@@ -102,11 +102,11 @@ class Sent(Generic[R]):
             raise LookupError("the statement returned no row")
         return found[0]
 
-    def succeeded(self, tag: str) -> bool:
+    def was_done(self, tag: str) -> bool:
         """Whether the server has said that this was done: a commit of a failed transaction is told as a rollback."""
         return self.result is not None and self.result.command_status == tag.encode()
 
-    async def _read(self) -> pq.abc.PGresult:
+    async def _read_result(self) -> pq.abc.PGresult:
         if self.result is None:
             await self.pipeline.read_until(self)
         result = self.result
@@ -135,7 +135,7 @@ class Pipeline:
         self._pg = self.connection.pgconn
         self._pg.enter_pipeline_mode()
         self._loop, self._socket = asyncio.get_running_loop(), self._pg.socket
-        self._loop.add_reader(self._socket, self._read)
+        self._loop.add_reader(self._socket, self._read_input)
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -155,7 +155,7 @@ class Pipeline:
                 raise
             return
         finally:
-            self._leave()
+            self._stop_watching()
             for sent in filter(None, self._waiting):
                 traces.end_statement(sent.span, error or self._lost)
             if clean:
@@ -187,21 +187,21 @@ class Pipeline:
 
     async def send(self, statement: str, parameters: Mapping[str, object]) -> Sent[Any]:
         """Send a statement without waiting for what it returns."""
-        query = translate(statement)
+        query = number_parameters(statement)
         sent: Sent[Any] = Sent(self, span=traces.begin_statement(statement))
         adapter = self.connection.adapter
         try:
             values = adapter.dump_sequence([parameters[name] for name in query.names], query.formats)
-            with self._noticing():
-                self._put(sent, query.text, values, adapter.types or (), adapter.formats or [])
+            with self._notice_lost_connection():
+                self._put_statement(sent, query.text, values, adapter.types or (), adapter.formats or [])
         except BaseException as error:
             traces.end_statement(sent.span, error)
             raise
-        if self._flush():
-            await self._writable()
+        if self._flush_output():
+            await self._wait_until_writable()
         return sent
 
-    def _put(self, sent: Sent[Any], text: bytes, values: Any, types: tuple[int, ...], formats: list[pq.Format]) -> None:
+    def _put_statement(self, sent: Sent[Any], text: bytes, values: Any, types: tuple[int, ...], formats: list[pq.Format]) -> None:
         """Hand a statement to libpq; from its fifth use on, as a prepared one."""
         prepared, key = self.connection.prepared, (text, types)
         known = prepared.get(key, 0)
@@ -219,7 +219,7 @@ class Pipeline:
 
     async def sync(self) -> psycopg.Error | None:
         """Read all that was sent; the first error among it. Listen for statements that are sent from now on."""
-        with self._noticing():
+        with self._notice_lost_connection():
             self._pg.pipeline_sync()
         self._waiting.append(None)
         await self._read_while(lambda: bool(self._waiting))
@@ -234,22 +234,22 @@ class Pipeline:
         begun = await self.send(f"savepoint {name}", {})
         try:
             yield
-            await self._settle()
+            await self._wait_for_all()
         except Exception:
             with suppress(psycopg.Error):
                 await self.sync()
                 if begun.result is not None and begun.result.status in DONE:
-                    await self._end(f"rollback to savepoint {name}")
-                    await self._end(f"release savepoint {name}")
+                    await self._end_savepoint(f"rollback to savepoint {name}")
+                    await self._end_savepoint(f"release savepoint {name}")
             raise
         if undo:
-            await self._end(f"rollback to savepoint {name}")
-        await self._end(f"release savepoint {name}")
+            await self._end_savepoint(f"rollback to savepoint {name}")
+        await self._end_savepoint(f"release savepoint {name}")
 
-    async def _end(self, statement: str) -> None:
+    async def _end_savepoint(self, statement: str) -> None:
         await self.send(statement, {})
 
-    async def _settle(self) -> None:
+    async def _wait_for_all(self) -> None:
         """Wait until all that was sent has succeeded, where something is still on its way."""
         if self._waiting:
             last = self._waiting[-1]
@@ -260,7 +260,7 @@ class Pipeline:
 
     async def read_until(self, sent: Sent[Any]) -> None:
         """Wait for what a statement returns."""
-        with self._noticing():
+        with self._notice_lost_connection():
             self._pg.send_flush_request()
         await self._read_while(lambda: sent.result is None)
 
@@ -268,68 +268,68 @@ class Pipeline:
         while missing():
             if self._lost is not None:
                 raise self._lost
-            if self._flush():
-                await self._writable()
+            if self._flush_output():
+                await self._wait_until_writable()
                 continue
-            self._take()
+            self._take_results()
             if missing():
-                await self._woken()
+                await self._wait_for_socket()
 
-    async def _writable(self) -> None:
+    async def _wait_until_writable(self) -> None:
         """Wait until more can be written; what comes meanwhile is read, for the server may wait for that."""
-        while self._flush():
-            self._loop.add_writer(self._socket, self._wake)
+        while self._flush_output():
+            self._loop.add_writer(self._socket, self._wake_waiter)
             try:
-                await self._woken()
+                await self._wait_for_socket()
             finally:
                 if self._lost is None:
                     self._loop.remove_writer(self._socket)
             if self._lost is not None:
                 raise self._lost
 
-    async def _woken(self) -> None:
+    async def _wait_for_socket(self) -> None:
         """Wait until something has come, or can be written."""
         self._arrival = self._loop.create_future()
-        again = self._loop.call_later(LOOK_AGAIN_SECONDS, self._read)
+        again = self._loop.call_later(LOOK_AGAIN_SECONDS, self._read_input)
         try:
             await self._arrival
         finally:
             again.cancel()
             self._arrival = None
 
-    def _wake(self) -> None:
+    def _wake_waiter(self) -> None:
         if self._arrival is not None and not self._arrival.done():
             self._arrival.set_result(None)
 
-    def _flush(self) -> bool:
+    def _flush_output(self) -> bool:
         """Write what can be written; whether something is left."""
-        with self._noticing():
+        with self._notice_lost_connection():
             return bool(self._pg.flush())
 
     @contextmanager
-    def _noticing(self) -> Iterator[None]:
+    def _notice_lost_connection(self) -> Iterator[None]:
         """Notice where libpq finds that the connection is lost: it has closed the socket, whose number is soon another's."""
         try:
             yield
         except psycopg.OperationalError as error:
-            self._leave()
+            self._stop_watching()
             self._lost = self._lost or error
             raise
 
-    def _leave(self) -> None:
+    def _stop_watching(self) -> None:
         """Look at the socket no more. Once it is lost the number may be another's, whose readers stay."""
         if self._lost is None:
             self._loop.remove_reader(self._socket)
             self._loop.remove_writer(self._socket)
 
-    def _read(self) -> None:
+    def _read_input(self) -> None:
         """Take what has come; called by the event loop."""
-        with suppress(psycopg.OperationalError), self._noticing():
+        with suppress(psycopg.OperationalError), self._notice_lost_connection():
             self._pg.consume_input()
-            self._take()
-        self._wake()
+            self._take_results()
+        self._wake_waiter()
 
-    def _take(self) -> None:
+    def _take_results(self) -> None:
         """Give each statement what the server has said of it."""
         ended = False
         while self._waiting and not self._pg.is_busy():
@@ -340,13 +340,13 @@ class Pipeline:
                         return
                     ended = True  # of what came before: what is next may be there already
                     continue
-                self._finish(cast("Sent[Any]", self._waiting.popleft()))
+                self._finish_statement(cast("Sent[Any]", self._waiting.popleft()))
             elif result.status == pq.ExecStatus.PIPELINE_SYNC:
                 self._waiting.popleft()
             elif self._waiting[0] is not None:
                 self._waiting[0].result = result
 
-    def _finish(self, sent: Sent[Any]) -> None:
+    def _finish_statement(self, sent: Sent[Any]) -> None:
         result = cast("pq.abc.PGresult", sent.result)
         error = None if result.status in DONE else self.error_of(result)
         if error is not None:

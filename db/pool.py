@@ -23,15 +23,15 @@ from psycopg_pool import AsyncConnectionPool
 from db import traces
 from db.limits import TimeLimits
 from db.pipeline import Pipeline, PipelinedConnection, Sent
-from db.shares import Name, ShareLimits, Shares
+from db.shares import Name, PoolQuota, ShareLimits
 
 R = TypeVar("R")
 JsonObject = dict[str, Any]  # as it comes out of a column of JSON
 ServerKind = Literal["primary", "standby"]
 Connection = AsyncConnection[DictRow]
 StandBack = Callable[[int], bool]  # of a process of the server, by its number; False: not yet
-AGAIN = 1.0  # seconds between attempts to connect while somebody waits
-BEHIND = 2  # connections of those who stand back; who finds none free there is served as others are
+RECONNECT_SECONDS = 1.0  # seconds between attempts to connect while somebody waits
+LOW_PRIORITY_CONNECTIONS = 2  # connections of those who stand back; who finds none free there is served as others are
 ASKED_AGAIN = 20  # times
 OPERATOR = None  # the key hash of the operator: none
 OPERATOR_AGENT = "00000000-0000-0000-0000-000000000000"  # its id
@@ -46,7 +46,7 @@ _WAITS = (0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10)
 WAITED = Histogram("loci_pool_wait_seconds", "Time that a transaction waited for a connection of the pool.", buckets=_WAITS)
 
 
-def _left(connection: Connection) -> bool:
+def _has_server_closed_it(connection: Connection) -> bool:
     """Whether the server has left an idle connection: there is something to read, its last words or the end. No round trip."""
     if connection.closed:
         return True
@@ -62,7 +62,7 @@ class Pool(AsyncConnectionPool[PipelinedConnection]):
     `standby`: they lead to a server that only reads. `positions`: commits say how far the log of the server had come.
     """
 
-    shares: Shares | None = None
+    shares: PoolQuota | None = None
     behind: "Pool | None" = None
     returning: ClassVar[set[asyncio.Task[None]]] = set()  # held here, for an event loop does not hold its tasks
     lent_out = 0
@@ -86,7 +86,7 @@ class Pool(AsyncConnectionPool[PipelinedConnection]):
         deadline = time.monotonic() + (self.timeout if timeout is None else timeout)
         connection = await super().getconn(timeout)
         for _ in range(self.max_size):
-            if not _left(connection):
+            if not _has_server_closed_it(connection):
                 break
             await connection.close()
             await self.putconn(connection)
@@ -103,7 +103,7 @@ class Pool(AsyncConnectionPool[PipelinedConnection]):
         returning.add_done_callback(self.returning.discard)
         await asyncio.shield(returning)
 
-    async def reconnect_failed(self) -> None:
+    async def retry_for_waiters(self) -> None:
         """Go on for those who wait already: only a new request would have it tried again, and they may hold its share."""
         await super().reconnect_failed()
         async with self._lock:
@@ -111,22 +111,22 @@ class Pool(AsyncConnectionPool[PipelinedConnection]):
                 self._maybe_grow_pool()
 
     @asynccontextmanager
-    async def lent(self, owner: bytes | None, namespace: str | None) -> AsyncIterator[PipelinedConnection]:
+    async def lend_connection(self, owner: bytes | None, namespace: str | None) -> AsyncIterator[PipelinedConnection]:
         """A connection of the share of a key, by its hash. Raises TooManyAtOnce, PoolTimeout."""
         if self.shares is None:
             async with self.connection() as connection:
                 yield connection
             return
-        names = self.shares.names(owner, namespace)
-        await self.shares.take(names)
+        names = self.shares.list_names(owner, namespace)
+        await self.shares.take_place(names)
         try:
-            async with self._placed(names) as connection:
+            async with self._lend_from_lower_pool(names) as connection:
                 yield connection
         finally:
             self.shares.give_back(names)
 
     @asynccontextmanager
-    async def _placed(self, names: tuple[Name, ...]) -> AsyncIterator[PipelinedConnection]:
+    async def _lend_from_lower_pool(self, names: tuple[Name, ...]) -> AsyncIterator[PipelinedConnection]:
         """A low-priority connection for throttled callers, if one is free."""
         behind = self.behind
         if self.shares is None or behind is None or behind.lent_out == behind.max_size or not self.shares.stands_back(names):
@@ -141,17 +141,17 @@ class Pool(AsyncConnectionPool[PipelinedConnection]):
             behind.lent_out -= 1
 
 
-async def _configure(prepares: bool, connection: PipelinedConnection) -> None:
+async def _configure_connection(prepares: bool, connection: PipelinedConnection) -> None:
     """Say how vectors are sent: both types from one statement, where pgvector's own function takes twelve round trips."""
     found = {row["name"]: TypeInfo(**row) for row in await (await connection.execute(VECTOR_TYPES)).fetchall()}
     register_vector_info(connection, found.get("vector"))
     if "halfvec" in found:
         register_halfvec_info(connection, found["halfvec"])
-    connection.begin(prepares=prepares)
+    connection.begin_pipelining(prepares=prepares)
 
 
 async def _configure_behind(stand_back: StandBack, prepares: bool, connection: PipelinedConnection) -> None:
-    await _configure(prepares, connection)
+    await _configure_connection(prepares, connection)
     for _ in range(ASKED_AGAIN):
         if stand_back(connection.info.backend_pid):
             break
@@ -178,15 +178,17 @@ def make_pool(
     no statement is prepared, as poolers need it that give each transaction another session.
     """
     url = url if standby else primary_url(url)
-    pool = _made(url, partial(_configure, prepare), size, timeout, least)
-    pool.shares = None if shares is None else Shares(size, shares)
+    pool = _make_pool(url, partial(_configure_connection, prepare), size, timeout, least)
+    pool.shares = None if shares is None else PoolQuota(size, shares)
     pool.standby = standby
     if stand_back is not None:
-        pool.behind = _made(url, partial(_configure_behind, stand_back, prepare), BEHIND, timeout, 0)
+        pool.behind = _make_pool(url, partial(_configure_behind, stand_back, prepare), LOW_PRIORITY_CONNECTIONS, timeout, 0)
     return pool
 
 
-def _made(url: str, configure: Callable[[PipelinedConnection], Awaitable[None]], size: int, timeout: float, least: int) -> Pool:
+def _make_pool(
+    url: str, configure: Callable[[PipelinedConnection], Awaitable[None]], size: int, timeout: float, least: int
+) -> Pool:
     kwargs: dict[str, Any] = {"autocommit": True, "row_factory": dict_row, "application_name": "loci", "connect_timeout": 5}
     kwargs["prepare_threshold"] = None  # of psycopg: with a rollback it would have the server forget those of pipelines as well
     return Pool(
@@ -197,7 +199,8 @@ def _made(url: str, configure: Callable[[PipelinedConnection], Awaitable[None]],
         min_size=least,
         max_size=size,
         timeout=timeout,
-        reconnect_timeout=AGAIN,  # then whoever waits has a new attempt made; a back-off without end doubles without end
+        # Then whoever waits has a new attempt made; a back-off without end doubles without end.
+        reconnect_timeout=RECONNECT_SECONDS,
         open=False,
     )
 
@@ -275,26 +278,26 @@ class Transaction:
         return self.pipeline.connection
 
     @property
-    def server(self) -> ServerKind:
+    def server_kind(self) -> ServerKind:
         """The kind of server that answers."""
         return "standby" if self.standby else "primary"
 
-    async def entered(self) -> Entered:
+    async def read_caller(self) -> Entered:
         """Return who this transaction acts for; may be asked again. Raises what loci_api.begin_request raises."""
         row = await self.entering.one()
         return Entered(str(row["agent_id"]), row["namespace_id"], row["namespace"], row["settings"] or {}, row["time_zone"])
 
-    def within(self, namespace: str) -> "Transaction":
+    def for_namespace(self, namespace: str) -> "Transaction":
         """The same transaction, for statements about another namespace; the functions called authorize for themselves."""
         return replace(self, namespace=namespace)
 
     async def send(self, kind: type[R], statement: LiteralString, /, **parameters: object) -> Sent[R]:  # noqa: ARG002 (a type)
         """Send a statement without waiting; its rows, of this kind, are read later."""
-        return await self._sent(statement, parameters)
+        return await self._send_statement(statement, parameters)
 
     async def post(self, statement: LiteralString, /, **parameters: object) -> None:
         """Send a statement without waiting, and read nothing of what it returns."""
-        await self._sent(statement, parameters)
+        await self._send_statement(statement, parameters)
 
     async def note(self, statement: LiteralString, /, **parameters: object) -> None:
         """Send a statement that notes something beside what is read: at once, or where this server only reads, later to another.
@@ -308,7 +311,7 @@ class Transaction:
 
     async def run(self, statement: LiteralString, /, **parameters: object) -> None:
         """Run a statement to its end."""
-        await (await self._sent(statement, parameters)).all()
+        await (await self._send_statement(statement, parameters)).all()
 
     async def rows(self, kind: type[R], statement: LiteralString, /, **parameters: object) -> list[R]:
         """Run a statement and return all its rows, as dicts of this kind."""
@@ -339,12 +342,12 @@ class Transaction:
         """A part of the transaction that is taken back where it fails, or anyway with `undo`; the transaction goes on."""
         return self.pipeline.savepoint(undo=undo)
 
-    async def _sent(self, statement: LiteralString, parameters: dict[str, object]) -> Sent[Any]:
+    async def _send_statement(self, statement: LiteralString, parameters: dict[str, object]) -> Sent[Any]:
         return await self.pipeline.send(statement, {"namespace": self.namespace, **parameters})
 
 
 @asynccontextmanager
-async def _begun(
+async def _begin_with_first_statement(
     connection: PipelinedConnection, begin: LiteralString, outcome: Outcome, *, positions: bool
 ) -> AsyncIterator[Pipeline]:
     """A transaction whose begin travels with its first statement, and its commit with its last: neither waits for a reply.
@@ -363,7 +366,7 @@ async def _begun(
     except Rollback:
         await connection.rollback()
         return
-    if not committed.succeeded("COMMIT"):
+    if not committed.was_done("COMMIT"):
         raise psycopg.errors.InFailedSqlTransaction("a statement of the transaction had failed: nothing was written")
     if asked is not None:
         outcome.position = without_head(position_of((await asked.one())["position"]))
@@ -382,7 +385,7 @@ def without_head(position: int) -> int:
 
 
 @asynccontextmanager
-async def transaction(
+async def open_transaction(
     pool: Pool,
     *,
     key_hash: bytes | None,
@@ -404,17 +407,17 @@ async def transaction(
     """
     owner = owner or key_hash
     async with AsyncExitStack() as stack:
-        if not traces.off():
+        if not traces.is_off():
             said = {"loci.namespace": namespace or "", "loci.action": origin.action if origin else "unknown"}
             stack.enter_context(traces.span("transaction", said))
         asked = time.perf_counter()
-        connection = await stack.enter_async_context(pool.lent(owner, namespace))
+        connection = await stack.enter_async_context(pool.lend_connection(owner, namespace))
         WAITED.observe(time.perf_counter() - asked)
         outcome = Outcome()
         positions = pool.positions and not snapshot
-        begun = _begun(connection, SNAPSHOT if snapshot else "begin", outcome, positions=positions)
+        begun = _begin_with_first_statement(connection, SNAPSHOT if snapshot else "begin", outcome, positions=positions)
         pipeline = await stack.enter_async_context(begun)
-        limits = within.settings(connection.info.server_version) if within else None
+        limits = within.to_settings(connection.info.server_version) if within else None
         who = {"key": key_hash, "namespace": namespace, "role": role, "limits": limits, "creates": creates}
         entering = await pipeline.send(ENTER, {**who, "origin": Jsonb(asdict(origin)) if origin else None})
         tx = Transaction(pipeline, namespace, entering, outcome, pool.standby)
@@ -428,8 +431,8 @@ async def transaction(
             await _learn_home(pool.shares, owner, tx)
 
 
-async def _learn_home(shares: Shares, key_hash: bytes | None, tx: Transaction) -> None:
+async def _learn_home(shares: PoolQuota, key_hash: bytes | None, tx: Transaction) -> None:
     """Remember which namespace the key led to, so that its next requests count there."""
-    entered = await tx.entered()
+    entered = await tx.read_caller()
     if key_hash is not None and entered.namespace is not None:
         shares.learn_home(key_hash, entered.namespace)

@@ -54,13 +54,13 @@ async def notice_memory(tx: Transaction, *, id: UUID, embedding: list[float] | N
         embedding=embedding,
         model=model,
     )
-    return [dated(row) for row in found]
+    return [parse_valid_from(row) for row in found]
 
 
 T = TypeVar("T", UnsettledRow, PairSide)
 
 
-def dated(row: T) -> T:
+def parse_valid_from(row: T) -> T:
     """A memory out of JSON, with its `valid_from` as a time."""
     row["valid_from"] = datetime.fromisoformat(cast("str", row["valid_from"])).astimezone(UTC)
     return row
@@ -82,7 +82,7 @@ async def list_unsettled(tx: Transaction, *, limit: int, cursor: str | None) -> 
     rows = await tx.rows(
         UnsettledPairRow, "select * from loci_api.list_unsettled(%(namespace)s, %(limit)s, %(cursor)s)", limit=limit, cursor=cursor
     )
-    return [{**row, "newer": dated(row["newer"]), "older": dated(row["older"])} for row in rows]
+    return [{**row, "newer": parse_valid_from(row["newer"]), "older": parse_valid_from(row["older"])} for row in rows]
 
 
 class PairToSettle(TypedDict):
@@ -109,7 +109,7 @@ class SettledByModel(TypedDict):
 async def pairs_to_settle(tx: Transaction, *, limit: int) -> list[PairToSettle]:
     """Open pairs that no job has asked about yet, oldest first."""
     rows = await tx.rows(PairToSettle, "select * from loci_api.pairs_to_settle(%(namespace)s, %(limit)s)", limit=limit)
-    return [{**row, "newer": dated(row["newer"]), "older": dated(row["older"])} for row in rows]
+    return [{**row, "newer": parse_valid_from(row["newer"]), "older": parse_valid_from(row["older"])} for row in rows]
 
 
 async def settle_by_model(tx: Transaction, *, verdicts: list[JsonObject]) -> list[SettledByModel]:
@@ -188,7 +188,7 @@ async def retain(
         if decisions is None:
             raise
         raise Outdated(str(error.diag.message_primary)) from error
-    return [{**row, "unsettled": [dated(one) for one in row["unsettled"]]} for row in rows]
+    return [{**row, "unsettled": [parse_valid_from(one) for one in row["unsettled"]]} for row in rows]
 
 
 async def orphans_to_place(

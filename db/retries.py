@@ -12,7 +12,7 @@ from typing import TypeVar
 import psycopg
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt, stop_never
 
-from db.errors import retryable
+from db.errors import is_retryable
 
 T = TypeVar("T")
 ATTEMPTS = 4  # of a transaction that meets others
@@ -27,14 +27,14 @@ class Backoff:
     longest: float
     factor: float = 2.0
 
-    def after(self, failures: int) -> float:
+    def pause_after(self, failures: int) -> float:
         """Seconds to wait after so many failures in a row."""
         pause = min(self.first * self.factor ** min(failures - 1, GROWING), self.longest)
         return pause * random.uniform(0.5, 1.0)  # noqa: S311 (jitter)
 
     def __call__(self, state: RetryCallState) -> float:
         """The same, as tenacity asks for it."""
-        return self.after(state.attempt_number)
+        return self.pause_after(state.attempt_number)
 
 
 BESIDE_OTHERS = Backoff(0.01, 0.2)  # of transactions that write the same rows at the same moment
@@ -62,11 +62,11 @@ async def with_retries(transaction: Callable[[], Awaitable[T]]) -> T:
     try:
         return await transaction()
     except psycopg.Error as error:  # most succeed at once, and pay nothing
-        if not retryable(error):
+        if not is_retryable(error):
             raise
-    await asyncio.sleep(BESIDE_OTHERS.after(1))
+    await asyncio.sleep(BESIDE_OTHERS.pause_after(1))
     return await try_until_done(transaction, BESIDE_OTHERS, _met_others, stop=stop_after_attempt(ATTEMPTS - 1))
 
 
 def _met_others(error: BaseException) -> bool:
-    return isinstance(error, psycopg.Error) and retryable(error)
+    return isinstance(error, psycopg.Error) and is_retryable(error)

@@ -33,8 +33,8 @@ from db.pool import Pool, position_of, without_head
 
 log = logging.getLogger(__name__)
 LOOK_EVERY = 0.1  # seconds between looks at a server
-PATIENCE = 2.0  # seconds after which one that does not answer counts as down
-AGAIN = 1.0  # seconds until one that is down is asked again
+ANSWER_SECONDS = 2.0  # seconds after which one that does not answer counts as down
+RETRY_SECONDS = 1.0  # seconds until one that is down is asked again
 WAIT_STEP = 0.005  # seconds between looks while a read waits for its own write
 PLACE: LiteralString = "select standby, position, timeline from loci_api.log_position()"
 MOMENTS = 4000  # that are remembered of the primary's log
@@ -64,7 +64,7 @@ class Log:
         self._apart = max(LOOK_EVERY / 2, 2 * staleness / MOMENTS)
         self.end, self.timeline, self.seen = -1, 0, 0
 
-    def note(self, position: int, asked: float, timeline: int = 0) -> None:
+    def note_position(self, position: int, asked: float, timeline: int = 0) -> None:
         """The log was here when it was asked for. Where nothing was written since, only the moment is newer."""
         if position < self.end or timeline != self.timeline:  # another primary: what was known is of another log
             self._positions.clear()
@@ -89,19 +89,19 @@ class Watch:
         self._waiting = 0
         self._hurry, self._answered = asyncio.Event(), asyncio.Event()
 
-    def answered(self) -> None:
+    def wake_waiters(self) -> None:
         """There is a new answer, or none to be had."""
         self._answered.set()
         self._answered = asyncio.Event()
 
-    async def rest(self, seconds: float) -> None:
+    async def wait_for_next_look(self, seconds: float) -> None:
         """Until the next question: so many seconds, or a few milliseconds while somebody waits."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._hurry.wait()
                 await asyncio.sleep(WAIT_STEP)
 
-    async def until(self, true: Callable[[], bool], seconds: float) -> bool:
+    async def wait_until(self, true: Callable[[], bool], seconds: float) -> bool:
         """Wait for answers until something is true; False: it was not in time."""
         self._waiting += 1
         self._hurry.set()
@@ -136,7 +136,7 @@ class Standby:
     _reading: set[asyncio.Task[Any]] = field(default_factory=set, repr=False)
     _left_out: asyncio.Event = field(default_factory=asyncio.Event, repr=False)
 
-    async def run(self, work: Coroutine[Any, Any, T]) -> T:
+    async def run_while_in_use(self, work: Coroutine[Any, Any, T]) -> T:
         """Do work that asks this server. Raises LeftOut as soon as it is left out: one that stands still answers nobody."""
         task, gone = asyncio.create_task(work), asyncio.create_task(self._left_out.wait())
         task.add_done_callback(_let_be)
@@ -151,14 +151,14 @@ class Standby:
             gone.cancel()
             task.cancel()
 
-    async def look(self) -> None:
+    async def ask_position(self) -> None:
         """Ask how far it has come. Raises one of Failed."""
-        row = await _place(self.watcher)
+        row = await _read_position(self.watcher)
         self.up = bool(row["standby"]) and None not in (row["position"], row["timeline"])
         self.replayed, self.timeline = (position_of(row["position"]), row["timeline"]) if self.up else (-1, -1)
         if self.up:
             self._left_out.clear()
-        self.looks.answered()
+        self.looks.wake_waiters()
 
     def leave_out(self, why: str) -> None:
         """Ask it nothing until it has answered a look."""
@@ -166,7 +166,7 @@ class Standby:
             log.warning("reads leave out the standby %s: %s", self.name, why)
         self.up, self.replayed, self.timeline = False, -1, -1
         self._left_out.set()
-        self.looks.answered()
+        self.looks.wake_waiters()
 
 
 class Standbys:
@@ -180,13 +180,13 @@ class Standbys:
         self._staleness, self._wait = staleness, wait
         self.standbys = [Standby(name_of(url, nth), pool, watcher) for nth, (url, pool, watcher) in enumerate(pools)]
 
-    async def open(self) -> None:
+    async def open_pools(self) -> None:
         """Open their pools without waiting: a standby may be down."""
         for each in self.standbys:
             await each.pool.open(wait=False)
             await each.watcher.open(wait=False)
 
-    async def close(self) -> None:
+    async def close_pools(self) -> None:
         """Close their pools."""
         for each in self.standbys:
             await each.pool.close()
@@ -198,22 +198,22 @@ class Standbys:
             hear_cancellation()
             asked = time.monotonic()
             try:
-                row = await _place(self._primary)
-                self._log.note(without_head(position_of(row["position"])), asked, row["timeline"])
+                row = await _read_position(self._primary)
+                self._log.note_position(without_head(position_of(row["position"])), asked, row["timeline"])
             except Failed as error:
                 log.debug("the primary does not say where its log is: %s", type(error).__name__)
-            self._looks.answered()
-            await self._looks.rest(LOOK_EVERY)
+            self._looks.wake_waiters()
+            await self._looks.wait_for_next_look(LOOK_EVERY)
 
-    async def watch(self, standby: Standby) -> None:
+    async def watch_standby(self, standby: Standby) -> None:
         """Note how far a standby has come, until cancelled; leave it out while it does not answer."""
         while True:
             hear_cancellation()
             was = standby.up
-            looking = asyncio.create_task(standby.look())
+            looking = asyncio.create_task(standby.ask_position())
             looking.add_done_callback(_let_be)
             try:
-                await asyncio.wait({looking}, timeout=PATIENCE)
+                await asyncio.wait({looking}, timeout=ANSWER_SECONDS)
                 if not looking.done():  # to give up its connection may take ten seconds more
                     standby.leave_out(TimeoutError.__name__)
                 await looking
@@ -223,37 +223,37 @@ class Standbys:
                 standby.leave_out(type(error).__name__)
             finally:
                 looking.cancel()
-            await (standby.looks.rest(LOOK_EVERY) if standby.up else asyncio.sleep(AGAIN))
+            await (standby.looks.wait_for_next_look(LOOK_EVERY) if standby.up else asyncio.sleep(RETRY_SECONDS))
 
-    def behind(self, standby: Standby) -> float:
+    def seconds_behind(self, standby: Standby) -> float:
         """Seconds that a standby is behind at most; inf: not known."""
         return time.monotonic() - self._log.complete_until(standby.replayed, standby.timeline) if standby.up else inf
 
-    async def find(self, position: int | None) -> Standby | None:
+    async def find_standby(self, position: int | None) -> Standby | None:
         """The standby that should answer a read: of those that may, the one with the fewest requests; None: the primary should."""
-        near = [each for each in self.standbys if self.behind(each) <= self._staleness]
+        near = [each for each in self.standbys if self.seconds_behind(each) <= self._staleness]
         able = near if position is None else [each for each in near if each.replayed >= position]
         if position is not None and near and not able and self._wait > 0:
-            able = await self._await(position, near)
-        return self._least(able)
+            able = await self._wait_for_position(position, near)
+        return self._least_busy(able)
 
-    async def _await(self, position: int, near: list[Standby]) -> list[Standby]:
+    async def _wait_for_position(self, position: int, near: list[Standby]) -> list[Standby]:
         """The standby that is furthest, if it comes so far in time. Positions beyond the primary's own log are not waited for."""
         ends = time.monotonic() + self._wait
         if position > self._log.end and not await self._in_log(position):
             return []
         nearest = max(near, key=lambda each: each.replayed)
-        came = await nearest.looks.until(lambda: nearest.replayed >= position or not nearest.up, ends - time.monotonic())
-        return [nearest] if came and nearest.up and self.behind(nearest) <= self._staleness else []
+        came = await nearest.looks.wait_until(lambda: nearest.replayed >= position or not nearest.up, ends - time.monotonic())
+        return [nearest] if came and nearest.up and self.seconds_behind(nearest) <= self._staleness else []
 
     async def _in_log(self, position: int) -> bool:
         """Whether the primary's log is so far, as it is asked now: another process may have written a moment ago."""
         seen = self._log.seen
-        await self._looks.until(lambda: self._log.end >= position or self._log.seen > seen + 1, self._wait)
+        await self._looks.wait_until(lambda: self._log.end >= position or self._log.seen > seen + 1, self._wait)
         return self._log.end >= position
 
-    def _least(self, able: list[Standby]) -> Standby | None:
-        chosen = min(able, key=lambda each: (_busy(each.pool), each.answered), default=None)
+    def _least_busy(self, able: list[Standby]) -> Standby | None:
+        chosen = min(able, key=lambda each: (_count_busy(each.pool), each.answered), default=None)
         if chosen is not None:
             chosen.answered += 1
         return chosen
@@ -265,21 +265,21 @@ def _let_be(task: asyncio.Task[Any]) -> None:
         task.exception()
 
 
-async def _place(pool: Pool) -> DictRow:
+async def _read_position(pool: Pool) -> DictRow:
     """Where a server is in its log. Raises one of Failed."""
-    async with asyncio.timeout(PATIENCE), pool.connection(timeout=PATIENCE) as connection:
+    async with asyncio.timeout(ANSWER_SECONDS), pool.connection(timeout=ANSWER_SECONDS) as connection:
         row = await (await connection.execute(PLACE)).fetchone()
     assert row is not None  # noqa: S101 (one row always)
     return row
 
 
-def _busy(pool: Pool) -> int:
+def _count_busy(pool: Pool) -> int:
     """Connections of a pool that are lent, and requests that wait for one."""
     stats = pool.get_stats()
     return stats.get("pool_size", 0) - stats.get("pool_available", 0) + stats.get("requests_waiting", 0)
 
 
-def elsewhere(standby: Standby, error: BaseException) -> bool:
+def should_ask_primary(standby: Standby, error: BaseException) -> bool:
     """Whether the primary should be asked what a standby failed at; one whose connection was lost is left out from now on."""
     if isinstance(error, ABSENT):
         return True

@@ -1,4 +1,4 @@
-"""Spans of transactions and statements, for OpenTelemetry. None is made, and this costs next to nothing, until `use` is called.
+"""Spans of transactions and statements, for OpenTelemetry. None is made, at next to no cost, until `set_provider` is called.
 
 Fields of a span: which function of SQL, how long, whether it failed and with which SQLSTATE. Never parameters, nor what an error
 says: both may quote a memory.
@@ -26,18 +26,18 @@ class _Tracing:
     tracer: Tracer | None = None
 
 
-def use(provider: TracerProvider | None) -> None:
+def set_provider(provider: TracerProvider | None) -> None:
     """Make spans with this provider from now on; None: make none."""
     _Tracing.tracer = provider.get_tracer("loci") if provider is not None else None
 
 
-def off() -> bool:
+def is_off() -> bool:
     """Whether no span is made here."""
     return _Tracing.tracer is None or _muted.get()
 
 
 @contextmanager
-def muted(wanted: bool = True) -> Iterator[None]:
+def mute_spans(wanted: bool = True) -> Iterator[None]:
     """Make no spans in this block: looks at empty queues are not worth one. `muted(False)` inside makes them again."""
     token = _muted.set(wanted)
     try:
@@ -60,14 +60,14 @@ def span(
     try:
         yield made
     except BaseException as error:
-        fail(made, error)
+        mark_span_failure(made, error)
         raise
     finally:
         contexts.detach(token)
         made.end()
 
 
-def fail(made: Span, error: BaseException) -> None:
+def mark_span_failure(made: Span, error: BaseException) -> None:
     """Mark a span as failed, by the kind of its error."""
     made.set_attribute("error.type", type(error).__name__)
     state = getattr(error, "sqlstate", None)
@@ -77,7 +77,7 @@ def fail(made: Span, error: BaseException) -> None:
 
 
 @lru_cache(maxsize=512)
-def described(statement: str) -> tuple[str, dict[str, str]]:
+def describe_statement(statement: str) -> tuple[str, dict[str, str]]:
     """Name and attributes of a statement's span: the function that it calls, and its text, which holds no values."""
     text = " ".join(statement.split())
     verb = text.partition(" ")[0].upper()
@@ -93,7 +93,7 @@ def begin_statement(statement: str) -> Span | None:
     tracer = _Tracing.tracer
     if tracer is None or _muted.get():
         return None
-    name, attributes = described(statement)
+    name, attributes = describe_statement(statement)
     return tracer.start_span(name, kind=SpanKind.CLIENT, attributes=attributes)
 
 
@@ -102,5 +102,5 @@ def end_statement(made: Span | None, error: BaseException | None = None) -> None
     if made is None:
         return
     if error is not None:
-        fail(made, error)
+        mark_span_failure(made, error)
     made.end()

@@ -17,15 +17,15 @@ from starlette.types import Lifespan
 
 from db import health
 from db.access.keys import Lease, lease_requests
-from db.cancellation import finished, hear_cancellation
+from db.cancellation import finish_despite_cancel, hear_cancellation
 from db.embedded import EmbeddedServer
 from db.migrate import upgrade
-from db.pool import BEHIND, Connection, Pool, make_pool, primary_url
+from db.pool import LOW_PRIORITY_CONNECTIONS, Connection, Pool, make_pool, primary_url
 from db.shares import ShareLimits
 from db.standbys import Standbys
 from loci.version import __version__
 from service.access.admission import Gate
-from service.access.key_usage import EVERY, KeyUsageCounts
+from service.access.key_usage import WRITE_SECONDS, KeyUsageCounts
 from service.access.limits import Limiter, WrongKeyLimiter
 from service.embedding.active import make_active_provider
 from service.embedding.cache import VectorCache
@@ -33,19 +33,19 @@ from service.embedding.second import second_settings
 from service.http.hosts import Hosts
 from service.http.middleware import RequestMiddleware
 from service.http.openapi import HEADERS, Document, openapi_document
-from service.http.problems import install
+from service.http.problems import install_problem_handlers
 from service.jobs.runner import Runner
 from service.llm.factory import make_model
 from service.llm.prompts import BadPrompt, Prompts, check_folder
 from service.mcp.http import OTHERS, Endpoint
-from service.notes import Notes
+from service.notes import PrimaryWriteQueue
 from service.observability.health import Probe
 from service.observability.logs import set_up_logging
 from service.observability.monitor import Monitor
 from service.observability.tracing import set_up_tracing
 from service.operations.feed import Feed
-from service.places import Places
-from service.reads import Reads
+from service.places import SlotLimiter
+from service.reads import ReadRouter
 from service.rerank.factory import make_reranker
 from service.rerank.pieces import PieceStore
 from service.resources import Resources
@@ -65,7 +65,7 @@ WATCH_EVERY = 0.5
 SILENT: Any = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
 CONTROL = 2  # connections for what must not wait for requests: keys and their use, readiness
 # Connections of a process beside its pools: one that looks for changes, one for /metrics, two of the queue, low-priority ones
-EXTRA_CONNECTIONS = 4 + CONTROL + 2 * BEHIND
+EXTRA_CONNECTIONS = 4 + CONTROL + 2 * LOW_PRIORITY_CONNECTIONS
 
 
 class Refusal(Exception):
@@ -77,11 +77,11 @@ def open_database(settings: Settings) -> tuple[str, EmbeddedServer | None]:
     if settings.database_url:
         return settings.database_url, None
     server = EmbeddedServer(settings.data_dir, settings.postgres_version)
-    upgrade(server.url("postgres"))
-    return server.url("loci_app"), server
+    upgrade(server.connection_url("postgres"))
+    return server.connection_url("loci_app"), server
 
 
-async def watch(server: EmbeddedServer) -> None:
+async def restart_dead_server(server: EmbeddedServer) -> None:
     """Start the embedded server again when it died, so that the pool can reconnect."""
     while True:
         await asyncio.sleep(WATCH_EVERY)
@@ -91,7 +91,7 @@ async def watch(server: EmbeddedServer) -> None:
             log.warning("the embedded PostgreSQL does not start: %s", error)
 
 
-async def check(pool: Pool, settings: Settings) -> str | None:
+async def check_before_serving(pool: Pool, settings: Settings) -> str | None:
     """Refuse to start over a role that bypasses row-level security, an old schema, an open port without keys, or bad prompts.
 
     Returns the number of the cell; None where there are none. A cell does not start that may claim what another one has.
@@ -110,7 +110,7 @@ async def check(pool: Pool, settings: Settings) -> str | None:
         if not claims.ok:
             raise Refusal(claims.detail)
         await check_pooler(connection, settings, str(pool.conninfo))
-        most, used = await health.connections(connection)
+        most, used = await health.count_connections(connection)
         wanted = settings.workers * (settings.pool_size + settings.worker_pool_size + EXTRA_CONNECTIONS)
         if wanted > most:
             raise Refusal(
@@ -119,7 +119,7 @@ async def check(pool: Pool, settings: Settings) -> str | None:
             )
         if wanted + used > most:
             log.warning("up to %d connections may be opened; the database allows %d, and %d are in use", wanted, most, used)
-        if settings.keys_required and not await health.has_keys(connection):
+        if settings.requires_keys and not await health.has_keys(connection):
             raise Refusal(
                 f"bound to {settings.host}, so requests need API keys, and there are none: "
                 "run `loci key create --namespace NAME --role ROLE` first"
@@ -139,26 +139,26 @@ async def check_pooler(connection: Connection, settings: Settings, url: str) -> 
     async with await Connection.connect(primary_url(settings.direct_url), row_factory=dict_row) as direct:
         if await health.is_pooled(direct):
             raise Refusal("LOCI_DIRECT_URL leads through a pooler: it must be the address of the server itself")
-    if settings.prepares and await health.is_pooled(connection):
+    if settings.prepares_statements and await health.is_pooled(connection):
         async with await Connection.connect(url, row_factory=dict_row, autocommit=True) as other:
-            if not await health.knows_prepared(connection, other):
+            if not await health.keeps_prepared_statements(connection, other):
                 raise Refusal(f"LOCI_PREPARE is set, and {health.FORGETS}")
 
 
-async def _lease(pool: Pool, default: int | None, key_hash: bytes, wanted: int, returned: int) -> Lease | None:
+async def _lease_from_pool(pool: Pool, default: int | None, key_hash: bytes, wanted: int, returned: int) -> Lease | None:
     return await lease_requests(pool, key_hash=key_hash, wanted=wanted, default=default, returned=returned)
 
 
-async def _account(state: State) -> None:
+async def _write_usage_forever(state: State) -> None:
     """Every second: write what keys were used for, and give back what they may not use any more."""
     while True:
         hear_cancellation()
-        await asyncio.sleep(EVERY)
-        await finished(_settle(state, everything=False))  # what it has taken is counted nowhere else
+        await asyncio.sleep(WRITE_SECONDS)
+        await finish_despite_cancel(_settle_usage(state, everything=False))  # what it has taken is counted nowhere else
 
 
-async def _settle(state: State, *, everything: bool = True) -> None:
-    await state.uses.write()
+async def _settle_usage(state: State, *, everything: bool = True) -> None:
+    await state.uses.write_counts()
     try:
         await state.limiter.give_back(everything=everything)
     except (psycopg.Error, PoolTimeout, PoolClosed) as error:
@@ -173,34 +173,34 @@ def from_environment() -> FastAPI:
     url, server = open_database(settings)
     app = create_app(settings, url, server)
     if server is not None:
-        app.router.lifespan_context = _leaving(server, app.router.lifespan_context)
+        app.router.lifespan_context = _leave_server_at_end(server, app.router.lifespan_context)
     return app
 
 
-def _leaving(server: EmbeddedServer, lifespan: Lifespan[Any]) -> Lifespan[Any]:
+def _leave_server_at_end(server: EmbeddedServer, lifespan: Lifespan[Any]) -> Lifespan[Any]:
     """A lifespan that leaves the embedded server at its end: a signal ends uvicorn's process before anything else could."""
 
     @asynccontextmanager
-    async def around(app: Any) -> AsyncIterator[Any]:
+    async def run_lifespan(app: Any) -> AsyncIterator[Any]:
         try:
             async with lifespan(app) as state:
                 yield state
         finally:
-            await asyncio.to_thread(server.stop)
+            await asyncio.to_thread(server.leave_server)
 
-    return around
+    return run_lifespan
 
 
-def make_reads(settings: Settings, pool: Pool, background: Pool, control: Pool, shares: ShareLimits) -> Reads | None:
+def make_reads(settings: Settings, pool: Pool, background: Pool, control: Pool, shares: ShareLimits) -> ReadRouter | None:
     """The standbys that are configured; None: none is. Then commits of requests say how far the log has come."""
     if not settings.read_url:
         return None
     pool.positions = True
     size, wait = settings.pool_size, settings.limits.wait
-    made = partial(make_pool, timeout=wait, standby=True, prepare=settings.prepares)
+    made = partial(make_pool, timeout=wait, standby=True, prepare=settings.prepares_statements)
     pools = [(url, made(url, size=size, shares=shares), made(url, size=1)) for url in settings.read_url]
     standbys = Standbys(control, pools, staleness=settings.max_staleness, wait=settings.read_wait)
-    return Reads(standbys, Notes(background))
+    return ReadRouter(standbys, PrimaryWriteQueue(background))
 
 
 def answer_origins(app: FastAPI, origins: list[str]) -> None:
@@ -227,7 +227,7 @@ def create_app(settings: Settings, url: str, server: EmbeddedServer | None = Non
         limits.wait,
         limits.waiting,
     )
-    pooled, direct = partial(make_pool, prepare=settings.prepares), primary_url(settings.direct_url or url)
+    pooled, direct = partial(make_pool, prepare=settings.prepares_statements), primary_url(settings.direct_url or url)
     # A pooler's sessions are whoever's.
     lower, lowest = (None, None) if settings.direct_url else (stand_back, partial(stand_back, niceness=BACKGROUND))
     pool = pooled(url, size=settings.pool_size, timeout=limits.wait, shares=shares, stand_back=lower)
@@ -235,21 +235,21 @@ def create_app(settings: Settings, url: str, server: EmbeddedServer | None = Non
     control = pooled(url, size=CONTROL)
     reads = make_reads(settings, pool, worker_pool, control, shares)
     uses = KeyUsageCounts(control)
-    limiter = Limiter(partial(_lease, control, settings.rate_limit))
+    limiter = Limiter(partial(_lease_from_pool, control, settings.rate_limit))
     model, reranker, pieces = make_model(settings.llm), make_reranker(settings.rerank), PieceStore(worker_pool)
     resources = Resources(settings, pool, provider, model, Prompts(settings.llm.prompts), reranker, pieces)
     feed, background = Feed(direct), Supervisor()
     runner = Runner(direct, replace(resources, pool=worker_pool), HANDLERS)
-    worker = Worker(worker_pool, provider, runner, feed.grown, feed.is_awaited)
-    monitor = Monitor(direct, pool, settings.jobs.lost_after, reads.note if reads else None)
+    worker = Worker(worker_pool, provider, runner, feed.look_now, feed.is_awaited)
+    monitor = Monitor(direct, pool, settings.jobs.lost_after, reads.update_metrics if reads else None)
     state = State(
         settings, url, pool, provider, resources, worker, monitor, feed, limiter, uses,
-        worker_pool, control, Probe(control), Spools(limits), Places(limits.streams), Turns(1, 1.0), background, VectorCache(),
+        worker_pool, control, Probe(control), Spools(limits), SlotLimiter(limits.streams), Turns(1, 1.0), background, VectorCache(),
         reads,
     )  # fmt: skip
 
     @asynccontextmanager
-    async def lifespan(app: FastAPI) -> AsyncIterator[None]:  # noqa: ARG001 (the protocol's)
+    async def run_application(app: FastAPI) -> AsyncIterator[None]:  # noqa: ARG001 (the protocol's)
         async with AsyncExitStack() as closing:  # all of it happens, whatever one of them raises
             for asked in (model, reranker, provider):
                 if asked is not None:
@@ -257,33 +257,33 @@ def create_app(settings: Settings, url: str, server: EmbeddedServer | None = Non
             for each in (pool, worker_pool, control):
                 closing.push_async_callback(each.close)
             closing.push_async_callback(monitor.close)
-            closing.push_async_callback(_settle, state)
-            closing.push_async_callback(background.close)
+            closing.push_async_callback(_settle_usage, state)
+            closing.push_async_callback(background.end_tasks)
             closing.callback(feed.close)
             if server is not None:
-                background.start("embedded server", partial(watch, server))
+                background.start_task("embedded server", partial(restart_dead_server, server))
             await asyncio.gather(*(each.open(wait=True, timeout=30) for each in (pool, worker_pool, control)))
-            state.cell = await check(pool, settings)
-            (worker.start if settings.worker else worker.start_feed)(background)
+            state.cell = await check_before_serving(pool, settings)
+            (worker.start_steps if settings.worker else worker.start_feed)(background)
             beside: dict[str, Work] = {
-                "monitor": monitor.run,
-                "pieces": pieces.run,
-                "accounts": partial(_account, state),
-                "streams": feed.run,
+                "monitor": monitor.note_until_end,
+                "pieces": pieces.write_until_end,
+                "accounts": partial(_write_usage_forever, state),
+                "streams": feed.look_until_end,
             }
             for name, work in beside.items():
-                background.start(name, work)
+                background.start_task(name, work)
             if reads is not None:
-                await closing.enter_async_context(reads.open(background))
+                await closing.enter_async_context(reads.run_background(background))
             for endpoint in mcp:
-                await closing.enter_async_context(endpoint.running())
+                await closing.enter_async_context(endpoint.run_endpoint())
             yield
 
     app = FastAPI(
         title="Loci",
         version=__version__,
         summary="Memory and knowledge graph for AI agents, inside Postgres",
-        lifespan=lifespan,
+        lifespan=run_application,
         telemetry=SILENT,
         openapi_url=None,  # service/http/documentation too: the framework's route makes it on the event loop
         docs_url=None,  # service/http/documentation: the framework's page loads script from elsewhere
@@ -291,11 +291,11 @@ def create_app(settings: Settings, url: str, server: EmbeddedServer | None = Non
         swagger_ui_oauth2_redirect_url=None,
         license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
     )
-    app.openapi = lambda: openapi_document(app, keys_required=settings.keys_required)  # type: ignore[method-assign]
+    app.openapi = lambda: openapi_document(app, keys_required=settings.requires_keys)  # type: ignore[method-assign]
     app.state.loci, app.state.known_methods, app.state.document = state, known_methods(), Document(app)
     mcp = [Endpoint(app, settings, profile) for profile in ("loci", *OTHERS)]
     app.router.routes.extend(endpoint.route for endpoint in mcp)
-    install(app)
+    install_problem_handlers(app)
     app.router.routes.extend(shared_routes())
     app.add_middleware(
         Gate,
@@ -303,7 +303,7 @@ def create_app(settings: Settings, url: str, server: EmbeddedServer | None = Non
         limiter=limiter,
         guesses=WrongKeyLimiter(settings.wrong_keys),
         uses=uses,
-        keys_required=settings.keys_required,
+        keys_required=settings.requires_keys,
         by_address=settings.trusted_proxies is not None,
     )
     app.add_middleware(

@@ -26,31 +26,31 @@ async def write_all(tx: Transaction, items: Sequence[Any], write: Write[T], *, p
             return await write(items)
     except psycopg.Error as error:
         known = refused_rows(error)
-        found = None if known is None else await _first_refused(tx, items, write, 0, known)
+        found = None if known is None else await _find_first_refusal(tx, items, write, 0, known)
         if found is None:  # not because of the items, or not of one of them
             raise
-    raise named(*found, prefix=prefix)
+    raise name_fields_of_item(*found, prefix=prefix)
 
 
-def named(index: int, known: LociError, *, prefix: str = "") -> LociError:
+def name_fields_of_item(index: int, known: LociError, *, prefix: str = "") -> LociError:
     """An error of an item, its fields named as those of the batch."""
     item = f"items[{index}]"
-    known = renamed(known, prefix)
-    errors = [FieldError(_under(item, error.field), error.message) for error in known.errors]
+    known = drop_field_prefix(known, prefix)
+    errors = [FieldError(_join_field_path(item, error.field), error.message) for error in known.errors]
     return replace(known, detail=f"{item}: {known.detail}", errors=errors or [FieldError(item, known.detail)])
 
 
-def renamed(known: LociError, prefix: str) -> LociError:
+def drop_field_prefix(known: LociError, prefix: str) -> LociError:
     """An error that says nothing of a prefix of its fields."""
     errors = [FieldError(error.field.replace(prefix, ""), error.message.replace(prefix, "")) for error in known.errors]
     return replace(known, detail=known.detail.replace(prefix, ""), errors=errors)
 
 
-def _under(item: str, field: str) -> str:
+def _join_field_path(item: str, field: str) -> str:
     return item if field == "body" else f"{item}.{field}"
 
 
-async def _first_refused(
+async def _find_first_refusal(
     tx: Transaction, items: Sequence[Any], write: Write[T], start: int, known: LociError
 ) -> tuple[int, LociError] | None:
     """Index of the first item that is refused after those before it, and why; None: no item alone is. `known`: why all were."""
@@ -65,5 +65,5 @@ async def _first_refused(
             refused = refused_rows(error)
             if refused is None:
                 raise
-            return await _first_refused(tx, part, write, first, refused)
+            return await _find_first_refusal(tx, part, write, first, refused)
     return None

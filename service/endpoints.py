@@ -37,7 +37,9 @@ class RetryPolicy:
         self._longest = longest
         self._dead_until = 0.0
 
-    async def ask(self, once: Callable[[], Awaitable[T]], *, attempts: int, hurried: bool = False, until: float | None = None) -> T:
+    async def ask_until_success(
+        self, once: Callable[[], Awaitable[T]], *, attempts: int, hurried: bool = False, until: float | None = None
+    ) -> T:
         """Try until it succeeds, `attempts` times at most and never past `until` (of time.monotonic). Raises Passing.
 
         A `hurried` call does not ask an endpoint that has just failed.
@@ -50,18 +52,18 @@ class RetryPolicy:
             return late or state.attempt_number >= attempts
 
         try:
-            return await try_until_done(once, self._pause, lambda error: isinstance(error, TemporaryFailure), stop=is_over)
+            return await try_until_done(once, self._next_pause, lambda error: isinstance(error, TemporaryFailure), stop=is_over)
         except TemporaryFailure:
-            self.failed()
+            self.note_failure()
             raise
 
-    def _pause(self, state: RetryCallState) -> float:
+    def _next_pause(self, state: RetryCallState) -> float:
         error = state.outcome and state.outcome.exception()
         asked = error.wait if isinstance(error, TemporaryFailure) else None
-        pause = AFTER_FAILURES.after(state.attempt_number) if asked is None else asked
+        pause = AFTER_FAILURES.pause_after(state.attempt_number) if asked is None else asked
         return pause if self._longest is None else min(pause, self._longest)
 
-    def failed(self) -> None:
+    def note_failure(self) -> None:
         """Note that the endpoint is dead for now."""
         self._dead_until = time.monotonic() + COOL_DOWN
 
@@ -70,7 +72,7 @@ class TooMuch(ValueError):
     """A reply that is longer than may be, or may become so when it is unpacked."""
 
 
-async def hear(reply: httpx.Response, most: int) -> AsyncIterator[bytes]:
+async def stream_reply_bytes(reply: httpx.Response, most: int) -> AsyncIterator[bytes]:
     """The bytes of a reply, as they come. Others have their turn in between, however small the pieces are. Raises TooMuch.
 
     They come as they are, as `client_for` asks: what is packed may be a thousand times as long.
@@ -107,11 +109,11 @@ def client_for(
     Certificates are read where they will be asked for: those of all authorities take 35 ms, and no redirect is followed.
     """
     secure = url.lower().startswith("https:")
-    headers = {"Accept-Encoding": "identity", **_bearer(key, setting)}
+    headers = {"Accept-Encoding": "identity", **_bearer_header(key, setting)}
     return httpx.AsyncClient(headers=headers, timeout=timeout, transport=transport, verify=secure)
 
 
-def _bearer(key: str | None, setting: str) -> dict[str, str]:
+def _bearer_header(key: str | None, setting: str) -> dict[str, str]:
     key = (key or "").strip()
     if not (key.isascii() and key.isprintable()):
         raise RuntimeError(f"{setting} holds something else than printable ASCII")

@@ -1,7 +1,7 @@
 """Notes that reads make beside their answer (the log of recalls, hits of a session), where the server that answered only reads.
 
-Kept in memory until the primary has it: for a few milliseconds, or while the primary is away up to MOST of them. A process that is
-killed loses what it holds; a reply never waits for it.
+Kept in memory until the primary has it: for a few milliseconds, or while the primary is away up to MOST_WAITING_NOTES of them. A
+process that is killed loses what it holds; a reply never waits for it.
 """
 
 import asyncio
@@ -15,14 +15,14 @@ import psycopg
 from psycopg_pool import PoolClosed, PoolTimeout
 
 from db.cancellation import hear_cancellation
-from db.errors import Unavailable, translate
-from db.pool import Note, Origin, Pool, transaction
+from db.errors import Unavailable, translate_error
+from db.pool import Note, Origin, Pool, open_transaction
 from service.observability.metrics import NOTES, NOTES_LOST
 
 log = logging.getLogger(__name__)
-MOST = 10_000  # notes that wait; the oldest go first
-TOGETHER = 100  # in one transaction
-AGAIN = 1.0  # seconds until the next attempt when the primary is away
+MOST_WAITING_NOTES = 10_000  # notes that wait; the oldest go first
+NOTES_PER_TRANSACTION = 100  # in one transaction
+RETRY_SECONDS = 1.0  # seconds until the next attempt when the primary is away
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class _Waiting:
     note: Note
 
 
-class Notes:
+class PrimaryWriteQueue:
     """Notes on their way to the primary, each as whoever read."""
 
     def __init__(self, pool: Pool) -> None:
@@ -41,68 +41,68 @@ class Notes:
         self._some = asyncio.Event()
         self._writing = asyncio.Lock()
 
-    def add(self, key_hash: bytes | None, origin: Origin, notes: Iterable[Note]) -> None:
+    def add_notes(self, key_hash: bytes | None, origin: Origin, notes: Iterable[Note]) -> None:
         """Take notes of a read; they are written in order."""
         self._waiting.extend(_Waiting(key_hash, origin, note) for note in notes)
-        self._count()
+        self._limit_waiting_notes()
         if self._waiting:
             self._some.set()
 
-    async def run(self) -> None:
+    async def write_until_end(self) -> None:
         """Write what waits, until cancelled."""
         while True:
             hear_cancellation()
             await self._some.wait()
-            if not await self.write():
-                await asyncio.sleep(AGAIN)
+            if not await self.write_waiting_notes():
+                await asyncio.sleep(RETRY_SECONDS)
 
-    async def write(self) -> bool:
+    async def write_waiting_notes(self) -> bool:
         """Write all that waits; False: the primary is away, and some still waits. Notes that it refuses are lost, and counted.
 
         A caller waits for the work under way, too.
         """
         async with self._writing:
-            return await self._write()
+            return await self._write_next_notes()
 
-    async def _write(self) -> bool:
+    async def _write_next_notes(self) -> bool:
         while self._waiting:
-            several = self._take()
+            several = self._take_first_of_caller()
             try:
-                await self._send(several)
+                await self._send_notes(several)
             except (psycopg.Error, PoolTimeout, PoolClosed) as error:
-                if isinstance(translate(error), Unavailable):
+                if isinstance(translate_error(error), Unavailable):
                     self._put_back(several)
                     return False
                 await self._one_by_one(several)
             except asyncio.CancelledError:
                 self._put_back(several)
                 raise
-            self._count()
+            self._limit_waiting_notes()
         self._some.clear()
         return True
 
-    def _take(self) -> list[_Waiting]:
+    def _take_first_of_caller(self) -> list[_Waiting]:
         """The first ones, of one caller. Notes under way are no longer among those that wait, which may change meanwhile."""
         _, own = next(groupby(self._waiting, key=lambda each: each.key_hash))
-        several = [each for each, _ in zip(own, range(TOGETHER), strict=False)]
+        several = [each for each, _ in zip(own, range(NOTES_PER_TRANSACTION), strict=False)]
         for _ in several:
             self._waiting.popleft()
         return several
 
     def _put_back(self, several: list[_Waiting]) -> None:
         self._waiting.extendleft(reversed(several))
-        self._count()
+        self._limit_waiting_notes()
 
-    def _count(self) -> None:
-        """Keep no more than MOST."""
-        while len(self._waiting) > MOST:
+    def _limit_waiting_notes(self) -> None:
+        """Keep no more than MOST_WAITING_NOTES."""
+        while len(self._waiting) > MOST_WAITING_NOTES:
             self._waiting.popleft()
             NOTES_LOST.inc()
         NOTES.set(len(self._waiting))
 
-    async def _send(self, several: list[_Waiting]) -> None:
+    async def _send_notes(self, several: list[_Waiting]) -> None:
         first = several[0]
-        async with transaction(self._pool, key_hash=first.key_hash, namespace=None, role=None, origin=first.origin) as tx:
+        async with open_transaction(self._pool, key_hash=first.key_hash, namespace=None, role=None, origin=first.origin) as tx:
             for each in several:
                 await tx.post(each.note.statement, **each.note.parameters)
 
@@ -110,7 +110,7 @@ class Notes:
         """One of them is refused, as by a namespace that was deleted meanwhile: the others are not."""
         for each in several:
             try:
-                await self._send([each])
+                await self._send_notes([each])
             except (psycopg.Error, PoolTimeout, PoolClosed) as error:
                 NOTES_LOST.inc()
                 log.info("a note of %s was not written: %s", each.origin.action, type(error).__name__)

@@ -17,7 +17,7 @@ class Page(TypedDict, Generic[R]):
     next_cursor: str | None
 
 
-def page(rows: Sequence[R], limit: int, cursor: str = "cursor") -> Page[R]:
+def make_page(rows: Sequence[R], limit: int, cursor: str = "cursor") -> Page[R]:
     """A page of `limit` rows. One row more than that was asked for, to know whether there is a next page.
 
     `cursor` is the column that the next page begins after.
@@ -26,7 +26,7 @@ def page(rows: Sequence[R], limit: int, cursor: str = "cursor") -> Page[R]:
     return {"items": [without_place(row) for row in rows[:limit]], "next_cursor": last}
 
 
-def whole(rows: Sequence[R]) -> Page[R]:
+def make_only_page(rows: Sequence[R]) -> Page[R]:
     """A list that is never longer than one page."""
     return {"items": [without_place(row) for row in rows], "next_cursor": None}
 
@@ -36,7 +36,7 @@ def without_place(row: R) -> R:
     return cast("R", {key: value for key, value in row.items() if key not in PLACES})
 
 
-def position(cursor: str | None, largest: int = 2**63 - 1) -> int | None:
+def parse_position(cursor: str | None, largest: int = 2**63 - 1) -> int | None:
     """The number that a cursor of a numbered list stands for. Raises Invalid for what was never a cursor."""
     if cursor is None:
         return None

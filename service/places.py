@@ -6,14 +6,14 @@ from contextlib import contextmanager
 from db.errors import TooManyAtOnce
 
 
-class Places:
+class SlotLimiter:
     """Places that owners take and leave, at most `limit` each; None: any number."""
 
     def __init__(self, limit: int | None) -> None:
         self.limit = limit
         self._taken: dict[Hashable, int] = {}
 
-    def take(self, owner: Hashable) -> bool:
+    def take_place(self, owner: Hashable) -> bool:
         """Take a place, if there is one."""
         taken = self._taken.get(owner, 0)
         if self.limit is not None and taken >= self.limit:
@@ -21,7 +21,7 @@ class Places:
         self._taken[owner] = taken + 1
         return True
 
-    def leave(self, owner: Hashable) -> None:
+    def leave_place(self, owner: Hashable) -> None:
         """Leave a place that was taken."""
         left = self._taken[owner] - 1
         if left:
@@ -30,11 +30,11 @@ class Places:
             del self._taken[owner]
 
     @contextmanager
-    def taken(self, owner: Hashable, what: str) -> Iterator[None]:
+    def hold_place(self, owner: Hashable, what: str) -> Iterator[None]:
         """Hold a place until the block ends. Raises TooManyAtOnce."""
-        if not self.take(owner):
+        if not self.take_place(owner):
             raise TooManyAtOnce(f"{self.limit} {what} are open, which is the limit", hint="Close one of them first.")
         try:
             yield
         finally:
-            self.leave(owner)
+            self.leave_place(owner)

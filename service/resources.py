@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from db.pool import OPERATOR, Origin, Pool, Transaction, transaction
+from db.pool import OPERATOR, Origin, Pool, Transaction, open_transaction
 from service.embedding.provider import Provider
 from service.llm.model import ChatModel
 from service.llm.prompts import Prompts
@@ -40,7 +40,7 @@ class Resources:
     ) -> AsyncIterator[Transaction]:
         """A transaction of the operator, which the operations log knows as the worker's."""
         origin = Origin(action=action, via="worker", operation_id=operation_id)
-        async with transaction(
+        async with open_transaction(
             self.pool, key_hash=OPERATOR, namespace=namespace, role=role, origin=origin, snapshot=snapshot
         ) as tx:
             yield tx

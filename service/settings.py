@@ -66,7 +66,7 @@ class EmbeddingSettings(BaseModel):
 
     @field_validator("query_prefix", "passage_prefix", mode="after")
     @classmethod
-    def _lines(cls, value: str | None) -> str | None:
+    def _check_lines(cls, value: str | None) -> str | None:
         return None if value is None else value.replace("\\n", "\n")
 
 
@@ -135,29 +135,29 @@ class LLMSettings(BaseModel):
 
     @field_validator("extra", mode="before")
     @classmethod
-    def _nothing(cls, value: object) -> object:
+    def _empty_as_null(cls, value: object) -> object:
         return {} if isinstance(value, str) and value.strip().lower() in {"", "none"} else value
 
     @field_validator("extra")
     @classmethod
-    def _beside(cls, value: dict[str, Any]) -> dict[str, Any]:
+    def _check_extra_fields(cls, value: dict[str, Any]) -> dict[str, Any]:
         if own := sorted(OWN_FIELDS & set(value)):
             raise ValueError(f"must not have {', '.join(own)}, which each request has of its own")
         return value
 
     @property
-    def fingerprint(self) -> str:
+    def settings_hash(self) -> str:
         """A hash of these settings: another one, and what an endpoint has refused is worth another try."""
         return sha256(self.model_dump_json().encode()).hexdigest()[:16]
 
     @model_validator(mode="before")
     @classmethod
-    def _preset(cls, given: object) -> object:
+    def _apply_preset(cls, given: object) -> object:
         return with_preset(given)
 
     @field_validator("preset", "endpoint", "temperature", "prompts", "context", "concurrency", mode="before")
     @classmethod
-    def _none(cls, value: object) -> object:
+    def _none_as_null(cls, value: object) -> object:
         return None if isinstance(value, str) and value.strip().lower() in {"", "none"} else value
 
 
@@ -197,7 +197,7 @@ class RerankSettings(BaseModel):
 
     @field_validator("endpoint", "model", "weight", "deadline", mode="before")
     @classmethod
-    def _none(cls, value: object) -> object:
+    def _none_as_null(cls, value: object) -> object:
         return None if isinstance(value, str) and value.strip().lower() in {"", "none"} else value
 
 
@@ -222,7 +222,7 @@ class JobSettings(BaseModel):
 LEFT = 5.0  # seconds of a request's deadline in which it answers without its model, or half of a shorter one
 
 
-def within(model: float, request: float) -> float:
+def seconds_within_request(model: float, request: float) -> float:
     """How long a request waits for a model: the smaller deadline rules, so that the request itself still answers."""
     return min(model, request - min(LEFT, request / 2))
 
@@ -420,22 +420,22 @@ class Settings(BaseSettings):
 
     @field_validator("postgres_version", mode="before")
     @classmethod
-    def _number(cls, value: object) -> object:
+    def _parse_number(cls, value: object) -> object:
         return int(value) if isinstance(value, str) and value.isdecimal() else value  # as the environment has it
 
     @field_validator("read_url", mode="before")
     @classmethod
-    def _words(cls, value: object) -> object:
+    def _split_words(cls, value: object) -> object:
         return value.split() if isinstance(value, str) else value
 
     @field_validator("allowed_hosts", "cors_origins", mode="before")
     @classmethod
-    def _split(cls, value: object) -> object:
+    def _split_list(cls, value: object) -> object:
         return [name.strip() for name in value.split(",") if name.strip()] if isinstance(value, str) else value
 
     @field_validator("cors_origins")
     @classmethod
-    def _origins(cls, value: list[str]) -> list[str]:
+    def _check_origins(cls, value: list[str]) -> list[str]:
         wrong = [name for name in value if name != "*" and not ORIGIN.fullmatch(name)]
         if wrong:
             raise ValueError(f"{wrong[0]!r} is no origin: expected a scheme, a host and a port, such as https://app.example:8443")
@@ -443,25 +443,25 @@ class Settings(BaseSettings):
 
     @field_validator("trusted_proxies", mode="before")
     @classmethod
-    def _networks(cls, value: object) -> object:
+    def _parse_networks(cls, value: object) -> object:
         if isinstance(value, str):
             value = [] if value.strip().lower() == "none" else [part.strip() for part in value.split(",") if part.strip()] or None
         return [str(ip_network(part)) for part in value] if isinstance(value, list) else value
 
     @property
-    def prepares(self) -> bool:
+    def prepares_statements(self) -> bool:
         """Whether statements are prepared."""
         return self.direct_url is None if self.prepare is None else self.prepare
 
     @property
-    def loopback(self) -> bool:
+    def is_loopback(self) -> bool:
         """Whether the service is bound to this machine alone."""
         return self.host in {"localhost", "::1"} or self.host.startswith("127.")
 
     @property
-    def keys_required(self) -> bool:
+    def requires_keys(self) -> bool:
         """Whether requests must carry a key."""
-        return not self.loopback if self.require_keys is None else self.require_keys
+        return not self.is_loopback if self.require_keys is None else self.require_keys
 
 
 @cache

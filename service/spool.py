@@ -17,7 +17,7 @@ from db.errors import TooLarge, TooManyAtOnce, Unavailable
 from service.settings import LimitSettings
 from service.turns import Turns
 
-PART = 1024 * 1024  # bytes that are written and read at once
+BLOCK_BYTES = 1024 * 1024  # bytes that are written and read at once
 KEY_SHARE = 0.5  # of all room
 Owner = bytes | None  # hash of a key
 
@@ -38,12 +38,12 @@ class Spools:
         self._taken: dict[Owner, int] = {}
         self._turns = Turns(limits.readers, KEY_SHARE)
 
-    def turn(self, owner: Owner) -> AbstractAsyncContextManager[None]:
+    def wait_for_turn(self, owner: Owner) -> AbstractAsyncContextManager[None]:
         """A turn to have a file read: a few are at a time, and a key has half of them."""
-        return self._turns.turn(owner)
+        return self._turns.wait_for_turn(owner)
 
     @contextmanager
-    def opened(self, owner: Owner, what: str) -> Iterator["Spool"]:
+    def open_spool(self, owner: Owner, what: str) -> Iterator["Spool"]:
         """A file for `what`, which is gone when the block ends."""
         try:
             file = cast("BinaryIO", tempfile.TemporaryFile(dir=self._folder))  # noqa: SIM115 (closed below)
@@ -53,9 +53,9 @@ class Spools:
         try:
             yield spool
         finally:
-            spool.close()
+            spool.give_room_back()
 
-    def take(self, owner: Owner, what: str, size: int, before: int) -> None:
+    def take_room(self, owner: Owner, what: str, size: int, before: int) -> None:
         """Count bytes that will be written. Raises TooLarge, TooManyAtOnce, Unavailable."""
         if before + size > self.most:
             raise TooLarge(
@@ -97,46 +97,46 @@ class Spool:
         self._filling: asyncio.Task[None] | None = None
 
     async def write(self, data: bytes) -> None:
-        """Add to its end. Raises as Spools.take, and Unavailable for a disk that is full."""
-        self._room.take(self._owner, self._what, len(data), self.size)
+        """Add to its end. Raises as Spools.take_room, and Unavailable for a disk that is full."""
+        self._room.take_room(self._owner, self._what, len(data), self.size)
         self.size += len(data)
         self._waiting += data
-        if len(self._waiting) >= PART:
-            await self._flush()
+        if len(self._waiting) >= BLOCK_BYTES:
+            await self._flush_buffer()
 
     @property
-    def limits(self) -> LimitSettings:
+    def room_limits(self) -> LimitSettings:
         """The limits of the room."""
         return self._room.limits
 
-    def turn(self) -> AbstractAsyncContextManager[None]:
+    def wait_for_turn(self) -> AbstractAsyncContextManager[None]:
         """A turn to have it read."""
-        return self._room.turn(self._owner)
+        return self._room.wait_for_turn(self._owner)
 
     def take_beside(self, size: int) -> None:
         """Count bytes that others write for it beside it; a negative number counts bytes that are gone. Raises as Spools.take."""
         if size > 0:
-            self._room.take(self._owner, f"unpacked {self._what}", size, self._beside)
+            self._room.take_room(self._owner, f"unpacked {self._what}", size, self._beside)
         else:
             self._room.give_back(self._owner, min(-size, self._beside))
         self._beside = max(0, self._beside + size)
 
     @property
-    def file(self) -> BinaryIO:
+    def open_file(self) -> BinaryIO:
         """The file, once it has ended: for readers with a position of their own."""
         return self._file
 
-    async def end(self) -> None:
+    async def end_writing(self) -> None:
         """Nothing more will be written."""
-        await self._flush()
+        await self._flush_buffer()
         self._ended = True
         self._grown.set()
 
-    def fill(self, work: Callable[["Spool"], Awaitable[None]]) -> None:
+    def start_filling(self, work: Callable[["Spool"], Awaitable[None]]) -> None:
         """Have it written by a task of its own; what that raises is raised where it is read."""
-        self._filling = asyncio.create_task(self._fill(work))
+        self._filling = asyncio.create_task(self._run_filling(work))
 
-    async def parts(self) -> AsyncIterator[bytes]:
+    async def read_parts(self) -> AsyncIterator[bytes]:
         """Its bytes, from the beginning to the end."""
         place = 0
         while True:
@@ -144,7 +144,7 @@ class Spool:
             if self._failure is not None and place in (0, self._written):  # at once, where nobody has read anything
                 raise self._failure
             if place < self._written:
-                data = await asyncio.to_thread(os.pread, self._file.fileno(), PART, place)
+                data = await asyncio.to_thread(os.pread, self._file.fileno(), BLOCK_BYTES, place)
                 place += len(data)
                 yield data
             elif self._ended:
@@ -155,7 +155,7 @@ class Spool:
     async def parts_in_time(self) -> AsyncIterator[bytes]:
         """The same for a reader that must keep up a pace. Raises Behind."""
         behind = self._room.stall
-        async for data in self.parts():
+        async for data in self.read_parts():
             behind += len(data) / self._room.pace
             began = time.monotonic()
             yield data
@@ -163,35 +163,35 @@ class Spool:
             if behind < 0:
                 raise Behind
 
-    def close(self) -> None:
+    def give_room_back(self) -> None:
         """Give its room back."""
         if self._filling is not None:
             self._filling.cancel()
         self._file.close()
         self._room.give_back(self._owner, self.size + self._beside)
 
-    async def _fill(self, work: Callable[["Spool"], Awaitable[None]]) -> None:
+    async def _run_filling(self, work: Callable[["Spool"], Awaitable[None]]) -> None:
         try:
             await work(self)
-            await self.end()
+            await self.end_writing()
         except Exception as error:
             with suppress(Exception):
-                await self._flush()
+                await self._flush_buffer()
             self._failure = error
             self._grown.set()
 
-    async def _flush(self) -> None:
+    async def _flush_buffer(self) -> None:
         data, self._waiting = bytes(self._waiting), bytearray()
         if not data:
             return
         try:
-            await asyncio.to_thread(self._put, data)
+            await asyncio.to_thread(self._put_bytes, data)
         except OSError as error:
             raise no_room(error) from None
         self._written += len(data)
         self._grown.set()
 
-    def _put(self, data: bytes) -> None:
+    def _put_bytes(self, data: bytes) -> None:
         self._file.seek(self._written)
         self._file.write(data)
         self._file.flush()

@@ -8,7 +8,7 @@ from service.embedding.cache import VectorCache
 from service.embedding.provider import Provider
 from service.observability.health import Probe
 from service.observability.monitor import Monitor
-from service.places import Places
+from service.places import SlotLimiter
 from service.resources import Resources
 from service.settings import Settings
 from service.spool import Spools
@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # the rooms that all subjects share know subjects by their ty
     from service.access.key_usage import KeyUsageCounts
     from service.access.limits import Limiter
     from service.operations.feed import Feed
-    from service.reads import Reads
+    from service.reads import ReadRouter
     from service.worker.worker import Worker
 
 
@@ -45,9 +45,9 @@ class State:
     control: Pool
     probe: Probe
     spools: Spools
-    streams: Places
+    streams: SlotLimiter
     body_turns: Turns
     background: Supervisor
     entry_vectors: VectorCache
-    reads: "Reads | None" = None
+    reads: "ReadRouter | None" = None
     cell: str | None = None  # number of the database's

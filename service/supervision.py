@@ -23,12 +23,12 @@ class Supervisor:
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._ended: dict[str, tuple[float, str]] = {}  # when each last ended, and why
 
-    def start(self, name: str, work: Work) -> None:
+    def start_task(self, name: str, work: Work) -> None:
         """Run `work` until closed, again whenever it ends."""
         TASKS_FAILING.labels(name).set(0)
-        self._tasks[name] = asyncio.create_task(self._keep(name, work), name=name)
+        self._tasks[name] = asyncio.create_task(self._keep_running(name, work), name=name)
 
-    def failing(self) -> dict[str, str]:
+    def list_failing_tasks(self) -> dict[str, str]:
         """Tasks that ended a moment ago, by name, and why: they are waiting for their next start, or have just been started."""
         now = time.monotonic()
         for name, (at, _) in list(self._ended.items()):
@@ -37,28 +37,28 @@ class Supervisor:
                 TASKS_FAILING.labels(name).set(0)
         return {name: why for name, (_, why) in sorted(self._ended.items())}
 
-    async def close(self) -> None:
+    async def end_tasks(self) -> None:
         """End all tasks, whatever they raise at their end."""
         for task in self._tasks.values():
             task.cancel()
         await asyncio.gather(*self._tasks.values(), return_exceptions=True)
         self._tasks.clear()
 
-    async def _keep(self, name: str, work: Work) -> None:
+    async def _keep_running(self, name: str, work: Work) -> None:
         failures = 0
         while True:
             hear_cancellation()
             began = time.monotonic()
-            why = await self._run(name, work)
+            why = await self._run_once(name, work)
             now = time.monotonic()
             self._ended[name] = (now, why)
             TASKS_ENDED.labels(name).inc()
             TASKS_FAILING.labels(name).set(1)
             failures = 1 if now - began > SOUND else failures + 1
             hear_cancellation()
-            await asyncio.sleep(RESTARTS.after(failures))
+            await asyncio.sleep(RESTARTS.pause_after(failures))
 
-    async def _run(self, name: str, work: Work) -> str:
+    async def _run_once(self, name: str, work: Work) -> str:
         """Run it to its end, which nobody expects; why it ended. Being cancelled from outside is no such end."""
         with log_context(LogContext(work=name)):
             try:

@@ -16,7 +16,7 @@ class Turns:
         self._own_turns: WeakValueDictionary[object, asyncio.Semaphore] = WeakValueDictionary()
 
     @asynccontextmanager
-    async def turn(self, owner: object) -> AsyncIterator[None]:
+    async def wait_for_turn(self, owner: object) -> AsyncIterator[None]:
         """Wait for a turn. Without an owner, all of them may be had."""
         own = self._own_turns.get(owner)
         if own is None:

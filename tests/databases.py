@@ -294,8 +294,8 @@ def migrated_embedded(folder: Path) -> None:
 
     def make() -> None:
         embedded = EmbeddedServer(folder, VERSION)
-        upgrade(embedded.url("postgres"))
-        embedded.stop()
+        upgrade(embedded.connection_url("postgres"))
+        embedded.leave_server()
 
     made_once("migrated-embedded", folder / "pg", make)
 
@@ -309,10 +309,10 @@ def running_server(folder: Path) -> Iterator[Server]:
         return
     CONFIGURATION["max_connections"] = "400"  # whatever tests run at the same time
     embedded = EmbeddedServer(folder, VERSION)
-    admin_url = embedded.url("postgres", "postgres")
+    admin_url = embedded.connection_url("postgres", "postgres")
     with psycopg.connect(admin_url, autocommit=True) as connection:
         for name in ("fsync", "synchronous_commit", "full_page_writes"):  # survives a killed backend, not a cut of power
             connection.execute(sql.SQL("alter system set {} = off").format(sql.Identifier(name)))
         connection.execute("select pg_reload_conf()")
     yield Server(admin_url, run)
-    embedded.stop()
+    embedded.leave_server()

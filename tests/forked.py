@@ -16,10 +16,10 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import IO
 
-from service.cli.loading import loading
+from service.cli.loading import pause_garbage_collector
 from tests.catalogue import ROOT
 
-with loading():
+with pause_garbage_collector():
     import tests.jobs  # its processes come from the same one, which loads what it was told last
     from db import migrate
     from service import app

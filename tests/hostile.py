@@ -26,7 +26,7 @@ from uuid import uuid4
 import httpx
 import psycopg
 
-from service.http.paths import operations
+from service.http.paths import list_operations
 
 log = logging.getLogger(__name__)
 HALF_SENT, TRICKLES, STREAMS = 150, 12, 40
@@ -209,7 +209,7 @@ def database_of(statements: tuple[str, ...]) -> bytes:
 def sender_of_texts(enemy: Enemy, client: httpx.Client) -> None:
     """Texts that cost much, or pretend to be something else, in every field of every route that takes one."""
     document = client.get(f"http://{enemy.host}:{enemy.port}/openapi.json").json()
-    for path, method, operation in operations(document):
+    for path, method, operation in list_operations(document):
         body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
         schema = document["components"]["schemas"].get(body.get("$ref", "").rpartition("/")[2], {})
         texts = [

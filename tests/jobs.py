@@ -98,7 +98,7 @@ def running(
     async def work() -> None:
         async with make_pool(database.app_url, size=6) as pool:
             asked = Settings(_env_file=None, jobs={**QUICK, **settings}, llm=llm or {})
-            task.append(asyncio.create_task(Runner(database.app_url, Resources(asked, pool), handlers).run()))
+            task.append(asyncio.create_task(Runner(database.app_url, Resources(asked, pool), handlers).work_until_end()))
             started.set()
             await asyncio.wait(task)
 
@@ -120,7 +120,7 @@ async def effect(work: Resources, job: Job, step: str) -> None:
         if (await dreams.last_pass(tx, name=step, job_id=job.id))["done"]:
             return
     await asyncio.sleep(random.uniform(0, 0.1))  # a model thinks
-    async with job.holding(work, "effect") as tx:
+    async with job.hold_alone(work, "effect") as tx:
         await tx.post("insert into public.effects (job, step, process) values (%(job)s, %(step)s, %(process)s)",
                       job=job.id, step=step, process=os.getpid())  # fmt: skip
         await dreams.record_pass(tx, job_id=job.id, name=step, turns=[], episodes=[], report={"outcome": "applied"})
@@ -137,7 +137,7 @@ async def two_steps(work: Resources, job: Job) -> None:
     await effect(work, job, "memories")
     while job.arguments.get("waits") and not await allowed(work, job):  # noqa: ASYNC110 (the test says so in a row)
         await asyncio.sleep(0.02)
-    async with job.holding(work, "effect") as tx:
+    async with job.hold_alone(work, "effect") as tx:
         await tx.post("insert into public.effects (job, step, process) values (%(job)s, 'last', %(process)s)",
                       job=job.id, process=os.getpid())  # fmt: skip
         await asyncio.sleep(random.uniform(0, 0.05))
@@ -158,7 +158,7 @@ def work_alone(url: str, settings: dict[str, Any]) -> None:
     async def work() -> None:
         async with make_pool(url, size=6) as pool:
             asked = Settings(_env_file=None, jobs={**QUICK, **settings})
-            await Runner(url, Resources(asked, pool), {"enrich": two_steps, "poison": poison}).run()
+            await Runner(url, Resources(asked, pool), {"enrich": two_steps, "poison": poison}).work_until_end()
 
     asyncio.run(work())
 

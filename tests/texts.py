@@ -5,7 +5,7 @@ from functools import cache
 import psycopg
 
 from db.text import TEXT_MARKS
-from service.text.reading import Read, Reading, reading_of, storable
+from service.text.reading import Read, Reading, reading_of, strip_unstorable
 
 
 def reader(connection: psycopg.Connection[dict]) -> Read:
@@ -13,7 +13,7 @@ def reader(connection: psycopg.Connection[dict]) -> Read:
 
     @cache
     def read(text: str) -> Reading:
-        row = connection.execute(TEXT_MARKS, {"texts": [storable(text)]}).fetchone()
+        row = connection.execute(TEXT_MARKS, {"texts": [strip_unstorable(text)]}).fetchone()
         assert row is not None
         return reading_of(row)
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from bench.quality.cutting import is_foreign, renamed
 from bench.quality.sets import APART, NEAR, RENAMED, QuestionSet
-from service.recall.relevance import FEW, Evidence, sigmoid
+from service.recall.relevance import FEW_MEMORIES, Evidence, sigmoid
 
 Row = dict[str, Any]
 Values = NDArray[np.float64]
@@ -114,7 +114,12 @@ def fit(features: Values, was: Values, weights: Values) -> Values:
 
 def _topic(row: Row) -> list[float]:
     e = row["evidence"]
-    return [e.coverage * float(np.log1p(e.terms)), e.nearness or 0.0, float(np.log1p(e.unknown)), float(np.log(e.memories + FEW))]
+    return [
+        e.coverage * float(np.log1p(e.terms)),
+        e.nearness or 0.0,
+        float(np.log1p(e.unknown)),
+        float(np.log(e.memories + FEW_MEMORIES)),
+    ]
 
 
 def _topics(rows: list[Row]) -> Values:
@@ -150,7 +155,8 @@ def left_out(rows: list[Row]) -> Values:
     families = {row["family"] for row in known}
     fitted = {f: _topics([r for r in known if r["family"] != f and r["kind"] != APART]) for f in families if len(families) > 1}
     topic = {
-        id(row): _apply(fitted[row["family"]], _topic(row)) if row["family"] in fitted else row["evidence"].topic for row in known
+        id(row): _apply(fitted[row["family"]], _topic(row)) if row["family"] in fitted else row["evidence"].topic_likelihood
+        for row in known
     }
     named = [row for row in known if row["evidence"].said is not None and row["kind"] != "foreign"]
     speaker = {}
@@ -164,7 +170,7 @@ def left_out(rows: list[Row]) -> Values:
 def _said(row: Row, speaker: dict[str, Values]) -> float:
     said = row["evidence"].said
     if said is None or row["namespace"] not in speaker:
-        return float(row["evidence"].speaker)
+        return float(row["evidence"].speaker_likelihood)
     return _apply(speaker[row["namespace"]], [said])
 
 

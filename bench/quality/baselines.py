@@ -37,10 +37,10 @@ def bare_postgres() -> Iterator[Connection[Any]]:
         Path(folder).chmod(0o755)
         server = EmbeddedServer(Path(folder), 18)
         try:
-            with Connection.connect(server.url("postgres"), autocommit=True) as connection:
+            with Connection.connect(server.connection_url("postgres"), autocommit=True) as connection:
                 yield connection
         finally:
-            server.stop()
+            server.leave_server()
 
 
 class Index:

@@ -13,7 +13,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from bench.quality.scores import clusters, mean, measured
+from bench.quality.scores import clusters, mean_with_error, measured
 from bench.quality.sets import QuestionSet, counted
 
 Row = dict[str, Any]
@@ -124,7 +124,7 @@ def print_choices(choices: Choices, default: str) -> list[Row]:
         picks = Counter(way for fold, way in chosen.items() if fold is not None and fold[0] == name)
         for metric in questions.headline:
             ways = ([row for row in out if row["set"] == name], *(counted(choices.rows[name][way]) for way in (in_sample, default)))
-            cells = [str(mean([measured(row)[metric] for row in rows], clusters(questions, rows))) for rows in ways]
+            cells = [str(mean_with_error([measured(row)[metric] for row in rows], clusters(questions, rows))) for rows in ways]
             print(f"| {name} | {metric} | {' | '.join(cells)} | {', '.join(f'{n} × {way}' for way, n in picks.most_common(3))} |")
     print_families(choices)
     return out
@@ -137,7 +137,9 @@ def print_families(choices: Choices) -> None:
         for name, questions in choices.sets.items():
             if family(questions) == one:
                 rows = counted(choices.rows[name][way])
-                figures = [mean([measured(row)[m] for row in rows], clusters(questions, rows)) for m in questions.headline]
+                figures = [
+                    mean_with_error([measured(row)[m] for row in rows], clusters(questions, rows)) for m in questions.headline
+                ]
                 print(f"| {one} | {way} | {name} | {' / '.join(map(str, figures))} |")
 
 

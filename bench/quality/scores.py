@@ -3,19 +3,19 @@
 from typing import Any
 
 from bench.quality.sets import QuestionSet
-from service.recall.measures import Mean, mean, metrics, score
+from service.recall.measures import Mean, mean_with_error, measure_ranking, measure_ranks
 
 Row = dict[str, Any]
 METRICS = ("R@5", "R@10", "R@20", "nDCG@10")
-__all__ = ["Mean", "as_row", "clusters", "difference", "mean", "measured", "metrics", "score", "total"]
+__all__ = ["Mean", "as_row", "clusters", "difference", "mean_with_error", "measure_ranking", "measure_ranks", "measured", "total"]
 EXCHANGE = ("X@5", "X@10")  # the same with a message or the other one of its exchange
 
 
 def measured(row: Row) -> dict[str, float]:
     """Every measure of one question."""
-    values = metrics(row["ranks"])
+    values = measure_ranks(row["ranks"])
     if "exchange" in row:
-        values |= {f"X@{k}": metrics(row["exchange"])[f"R@{k}"] for k in (5, 10)}
+        values |= {f"X@{k}": measure_ranks(row["exchange"])[f"R@{k}"] for k in (5, 10)}
     return values
 
 
@@ -38,11 +38,11 @@ def clusters(questions: QuestionSet, rows: list[Row]) -> list[str]:
 
 def total(questions: QuestionSet, rows: list[Row], metric: str) -> Mean:
     """A measure over rows."""
-    return mean([measured(row)[metric] for row in rows], clusters(questions, rows))
+    return mean_with_error([measured(row)[metric] for row in rows], clusters(questions, rows))
 
 
 def difference(questions: QuestionSet, rows: list[Row], others: list[Row], metric: str) -> Mean:
     """By how much rows are better than those of the same questions asked otherwise: paired."""
     before = {row["id"]: measured(row)[metric] for row in others}
     paired = [row for row in rows if row["id"] in before]
-    return mean([measured(row)[metric] - before[row["id"]] for row in paired], clusters(questions, paired))
+    return mean_with_error([measured(row)[metric] - before[row["id"]] for row in paired], clusters(questions, paired))

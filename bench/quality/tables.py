@@ -54,8 +54,8 @@ def verdicts(questions: QuestionSet, results: Results, default: str) -> list[str
                     continue
                 name, value, members = best
                 gap = difference(questions, rows, members, metric)
-                holds = holds and gap.holds
-                cells += [f"{name} {value.value:.1f}", gap.signed()]
+                holds = holds and gap.is_no_loss
+                cells += [f"{name} {value.value:.1f}", gap.format_difference()]
             verdict = "holds" if holds else "**falls short**"
             lines.append(
                 f"| {questions.name} | {kind} | {metric} | {total(questions, rows, metric)} | {' | '.join(cells)} | {verdict} |"
@@ -84,7 +84,7 @@ def print_differences(questions: QuestionSet, before: list[Row], after: list[Row
             gap = difference(questions, rows, groups[kind], metric)
             mark = "" if abs(gap.value) <= 2 * gap.error else "better" if gap.value > 0 else "worse"
             print(
-                f"| {questions.name} | {kind} | {metric} | {title} | {first.value:.1f} | {second.value:.1f} | {gap.signed()} | {mark} |",
+                f"| {questions.name} | {kind} | {metric} | {title} | {first.value:.1f} | {second.value:.1f} | {gap.format_difference()} | {mark} |",
                 flush=True,
             )
 

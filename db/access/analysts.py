@@ -62,7 +62,7 @@ class StoppedSession(TypedDict):
 
 
 @contextmanager
-def _transaction(url: str, origin: Origin) -> Iterator[Connection]:
+def _open_owner_transaction(url: str, origin: Origin) -> Iterator[Connection]:
     """Open a transaction of the one who may make roles, which acts for the operator."""
     with Connection.connect(url, connect_timeout=10) as connection:
         connection.execute("select set_config('lock_timeout', %s, true)", [LOCK_TIMEOUT])
@@ -89,12 +89,12 @@ def create_analyst(
 
     Raises Conflict if the role exists, psycopg.errors.InsufficientPrivilege if `url` may not make roles.
     """
-    with _transaction(url, origin) as connection:
+    with _open_owner_transaction(url, origin) as connection:
         role = sql.Identifier(login)
         try:
             connection.execute(
                 sql.SQL("create role {} login connection limit {} password {}").format(
-                    role, sql.Literal(CONNECTIONS), sql.Literal(_verifier(connection, login, password))
+                    role, sql.Literal(CONNECTIONS), sql.Literal(_make_verifier(connection, login, password))
                 )
             )
         except pg.DuplicateObject:
@@ -107,7 +107,7 @@ def create_analyst(
         # The service is a member of the login, so that it may stop its statements (loci_api.stop_analysts), and nothing else.
         connection.execute(sql.SQL("grant loci_analyst to {} with inherit true, set false").format(role))
         connection.execute(sql.SQL("grant {} to loci_app with inherit true, set false").format(role))
-        return _configure(connection, login, timeout)
+        return _configure_login(connection, login, timeout)
 
 
 PLACES: LiteralString = """
@@ -121,7 +121,7 @@ where a.database_role = %s::name group by p.cell_id, c.database_url order by p.c
 
 def list_places(url: str, *, login: str, origin: Origin) -> list[AnalystPlace]:
     """Cells in which an analyst may read; none where there are no cells. Raises NotFound for a login that is no analyst."""
-    with _transaction(url, origin) as connection:
+    with _open_owner_transaction(url, origin) as connection:
         connection.execute("select loci_api.analyst_agent_id(%s::name)", [login])
         rows = connection.execute(PLACES, [login]).fetchall()
     return [{"cell": cell, "database_url": place, "namespaces": names} for cell, place, names in rows]
@@ -133,11 +133,13 @@ def drop_analyst(url: str, *, login: str, origin: Origin) -> None:
     Where that fails half way, the login is closed, and can be dropped again.
     """
     role = sql.Identifier(login)
-    with _transaction(url, origin) as connection:  # of its own: until it is committed a client may come back, and would live on
+    with _open_owner_transaction(
+        url, origin
+    ) as connection:  # of its own: until it is committed a client may come back, and would live on
         connection.execute("select loci_api.analyst_agent_id(%s::name)", [login])
         if _role_exists(connection, login):
             connection.execute(sql.SQL("alter role {} nologin").format(role))
-    with _transaction(url, origin) as connection:
+    with _open_owner_transaction(url, origin) as connection:
         connection.execute("select loci_api.delete_analyst_agent(%s::name)", [login])
         if not _role_exists(connection, login):
             return
@@ -151,9 +153,9 @@ def drop_analyst(url: str, *, login: str, origin: Origin) -> None:
 
 def set_password(url: str, *, login: str, password: str, origin: Origin) -> None:
     """Give an analyst a new password. Raises NotFound for a login that is no analyst."""
-    with _transaction(url, origin) as connection:
+    with _open_owner_transaction(url, origin) as connection:
         connection.execute("select loci_api.analyst_agent_id(%s::name)", [login])
-        verifier = sql.Literal(_verifier(connection, login, password))
+        verifier = sql.Literal(_make_verifier(connection, login, password))
         connection.execute(sql.SQL("alter role {} password {}").format(sql.Identifier(login), verifier))
 
 
@@ -181,11 +183,11 @@ def _role_exists(connection: Connection, login: str) -> bool:
     return connection.execute("select from pg_roles where rolname = %s", [login]).fetchone() is not None
 
 
-def _verifier(connection: Connection, login: str, password: str) -> str:
+def _make_verifier(connection: Connection, login: str, password: str) -> str:
     return connection.pgconn.encrypt_password(password.encode(), login.encode(), b"scram-sha-256").decode()
 
 
-def _configure(connection: Connection, login: str, timeout: str) -> bool:
+def _configure_login(connection: Connection, login: str, timeout: str) -> bool:
     """Hang settings on the login, in this database: those of its group, and limits; whether temporary files are limited too."""
     found = connection.execute("select current_database()").fetchone()
     place = (sql.Identifier(login), sql.Identifier(found[0] if found else ""))

@@ -21,7 +21,7 @@ from psycopg import Connection, sql
 from psycopg.pq import Ping
 
 from db.embedded.cluster import CONFIGURATION, LOOPBACK, Cluster, DoesNotStart
-from db.embedded.locks import EXCLUSIVE, LOOK_EVERY, SHARED, Lock, held, is_held
+from db.embedded.locks import EXCLUSIVE, LOOK_EVERY, SHARED, Lock, hold_lock, is_held
 
 __all__ = ["CONFIGURATION", "DATABASE", "DoesNotStart", "EmbeddedServer"]
 
@@ -44,24 +44,24 @@ class EmbeddedServer:
         self._process = os.getpid()
         self._turn = threading.Lock()
         self._use: Lock | None = Lock(folder / "users.lock")
-        atexit.register(self.stop)
+        atexit.register(self.leave_server)
         try:
-            with held(folder / "start.lock"):
-                self._use.take(SHARED)
-                self.joined = not self._start()
+            with hold_lock(folder / "start.lock"):
+                self._use.take_lock(SHARED)
+                self.joined = not self._start_if_down()
                 self._ensure_database()
         except BaseException:
-            self.stop()
+            self.leave_server()
             raise
 
-    def url(self, user: str, database: str = DATABASE) -> str:
+    def connection_url(self, user: str, database: str = DATABASE) -> str:
         """Connection string for a role: a process of the data's owner needs no password for postgres and loci_app."""
-        return f"postgresql://{user}@/{database}?host={quote(str(self.socket_folder))}&port={self._cluster.port}"
+        return f"postgresql://{user}@/{database}?host={quote(str(self.socket_folder))}&port={self._cluster.socket_port}"
 
     @property
-    def address(self) -> str | None:
+    def tcp_address(self) -> str | None:
         """Where it listens on TCP, as the URL of whoever has a password begins; None: at its socket alone."""
-        return f"postgresql://{LOOPBACK}:{self._cluster.tcp}/{DATABASE}" if self._cluster.tcp else None
+        return f"postgresql://{LOOPBACK}:{self._cluster.tcp_port}/{DATABASE}" if self._cluster.tcp_port else None
 
     @property
     def socket_folder(self) -> Path:
@@ -71,35 +71,35 @@ class EmbeddedServer:
     def ensure_running(self) -> None:
         """Start the server again if it died."""
         with self._turn:
-            if self._use is not None and not self._lives():
-                with held(self._folder / "start.lock"):
-                    self._start()
+            if self._use is not None and not self._is_alive():
+                with hold_lock(self._folder / "start.lock"):
+                    self._start_if_down()
 
-    def stop(self) -> None:
+    def leave_server(self) -> None:
         """Leave the server; it stops when nobody else uses it. Once is enough, and more does no harm."""
         with self._turn:
             if self._use is None or os.getpid() != self._process:  # a fork of the process that uses it
                 return
             # A folder that is gone has nothing to stop: a server without its files ends by itself.
-            with suppress(FileNotFoundError, TimeoutError), held(self._folder / "start.lock"):
-                if self._use.take(EXCLUSIVE) and self._lives() and self._cluster.stop():
+            with suppress(FileNotFoundError, TimeoutError), hold_lock(self._folder / "start.lock"):
+                if self._use.take_lock(EXCLUSIVE) and self._is_alive() and self._cluster.stop_server():
                     self._wait_for_its_end()
             self._use.close()
             self._use = None
-        atexit.unregister(self.stop)
+        atexit.unregister(self.leave_server)
 
-    def _start(self) -> bool:
+    def _start_if_down(self) -> bool:
         """Bring up what is not up, and wait until it serves; whether it had to be started."""
         lock = Lock(self._folder / "server.lock")
         began = time.monotonic()
         try:
             while True:
-                answer = self._cluster.ping()
+                answer = self._cluster.ping_server()
                 if answer == Ping.OK:
-                    self._cluster.admit()
+                    self._cluster.renew_access()
                     return False
-                if answer == Ping.NO_RESPONSE and lock.take(EXCLUSIVE):  # else it comes up, or a process of it is about to end
-                    self._cluster.start(lock.descriptor)
+                if answer == Ping.NO_RESPONSE and lock.take_lock(EXCLUSIVE):  # else it comes up, or a process of it is about to end
+                    self._cluster.start_server(lock.descriptor)
                     return True
                 if time.monotonic() - began > READY_SECONDS:
                     raise DoesNotStart(f"a server runs in {self._folder}, and has not answered for {READY_SECONDS} s")
@@ -107,18 +107,18 @@ class EmbeddedServer:
         finally:
             lock.close()
 
-    def _lives(self) -> bool:
+    def _is_alive(self) -> bool:
         """Whether one of the server's processes does. One that was started by hand holds no lock, and answers."""
-        return is_held(self._folder / "server.lock") or self._cluster.ping() != Ping.NO_RESPONSE
+        return is_held(self._folder / "server.lock") or self._cluster.ping_server() != Ping.NO_RESPONSE
 
     def _wait_for_its_end(self) -> None:
         """Its files say that it has ended a moment before its last process does."""
         lock = Lock(self._folder / "server.lock")
-        lock.take(EXCLUSIVE, within=READY_SECONDS)
+        lock.take_lock(EXCLUSIVE, within=READY_SECONDS)
         lock.close()
 
     def _ensure_database(self) -> None:
-        with Connection.connect(self.url("postgres", "postgres"), autocommit=True) as connection:
+        with Connection.connect(self.connection_url("postgres", "postgres"), autocommit=True) as connection:
             found = connection.execute("select from pg_database where datname = %s", (DATABASE,)).fetchone()
             if found is None:
                 connection.execute(sql.SQL("create database {}").format(sql.Identifier(DATABASE)))

@@ -73,28 +73,28 @@ class Cluster:
         return Path(self._socket_note.read_text())
 
     @property
-    def tcp(self) -> int | None:
+    def tcp_port(self) -> int | None:
         """The port at which the server that was started last listens on the loopback address; None: at its socket alone."""
         with suppress(FileNotFoundError, ValueError):
             return int(self._port_note.read_text())
         return None
 
     @property
-    def port(self) -> int:
+    def socket_port(self) -> int:
         """The port that its socket is named after."""
-        return self.tcp or PORT
+        return self.tcp_port or PORT
 
-    def ping(self) -> Ping:
+    def ping_server(self) -> Ping:
         """Whether a server serves at the socket (OK), starts or ends (REJECT), or nobody is there."""
         try:
             place = make_conninfo(
-                host=str(self.socket_folder), port=self.port, dbname="postgres", user="postgres", connect_timeout=5
+                host=str(self.socket_folder), port=self.socket_port, dbname="postgres", user="postgres", connect_timeout=5
             )
         except FileNotFoundError:  # no socket was ever made
             return Ping.NO_RESPONSE
         return Ping(PGconn.ping(place.encode()))
 
-    def start(self, lock: int) -> None:
+    def start_server(self, lock: int) -> None:
         """Start a server, and wait until it serves; the first time, make its files.
 
         The lock behind a descriptor is held as long as a process lives that was started here.
@@ -102,38 +102,44 @@ class Cluster:
         if os.geteuid() == 0:
             let_through(self.folder.parent, self._programs)
         if not (self.folder / "PG_VERSION").exists():
-            self._make(lock)
+            self._make_files(lock)
         self._check_version()
         place = self._choose_socket_folder()
-        for left in (self.folder / "postmaster.pid", place / f".s.PGSQL.{self.port}", place / f".s.PGSQL.{self.port}.lock"):
+        for left in (
+            self.folder / "postmaster.pid",
+            place / f".s.PGSQL.{self.socket_port}",
+            place / f".s.PGSQL.{self.socket_port}.lock",
+        ):
             left.unlink(missing_ok=True)  # of a server that is gone: its number may be another process by now
         self._note_port()
-        write_logins(self.folder, self._owner, tcp=self.tcp is not None)
+        write_logins(self.folder, self._owner, tcp=self.tcp_port is not None)
         log = self.folder / "log"
-        options = f"-h {shlex.quote(LOOPBACK if self.tcp else '')} -p {self.port} -k {shlex.quote(str(place))}"
+        options = f"-h {shlex.quote(LOOPBACK if self.tcp_port else '')} -p {self.socket_port} -k {shlex.quote(str(place))}"
         try:
-            self._run("pg_ctl", "-D", self.folder, "-w", "-t", START_SECONDS, "-l", log, "-o", options, "start", hand_down=(lock,))
+            self._run_program(
+                "pg_ctl", "-D", self.folder, "-w", "-t", START_SECONDS, "-l", log, "-o", options, "start", hand_down=(lock,)
+            )
         except subprocess.SubprocessError as error:
-            raise DoesNotStart(_reason(log) or str(error)) from error
+            raise DoesNotStart(_last_log_error(log) or str(error)) from error
 
-    def admit(self) -> None:
+    def renew_access(self) -> None:
         """See to it that a server that runs lets in whom this version would. Raises DoesNotStart where it lacks the port."""
         self._check_version()
-        if self._tcp is not None and self._tcp != self.tcp:
-            listens = f"at port {self.tcp}" if self.tcp else "on no port"
+        if self._tcp is not None and self._tcp != self.tcp_port:
+            listens = f"at port {self.tcp_port}" if self.tcp_port else "on no port"
             raise DoesNotStart(
                 f"the server runs already for another process, and listens {listens}, not at {self._tcp}: end that one"
             )
-        if write_logins(self.folder, self._owner, tcp=self.tcp is not None) and self._is_visible():
-            self._run("pg_ctl", "-D", self.folder, "reload")
+        if write_logins(self.folder, self._owner, tcp=self.tcp_port is not None) and self._is_visible():
+            self._run_program("pg_ctl", "-D", self.folder, "reload")
 
-    def stop(self) -> bool:
+    def stop_server(self) -> bool:
         """Stop it, unless it runs where this process cannot see it, as in another container; whether it has been told to end."""
         if not self._is_visible():
             return False
         for mode in ("fast", "immediate"):
             with suppress(subprocess.SubprocessError):
-                self._run("pg_ctl", "-D", self.folder, "-w", "-t", STOP_SECONDS, "-m", mode, "stop")
+                self._run_program("pg_ctl", "-D", self.folder, "-w", "-t", STOP_SECONDS, "-m", mode, "stop")
                 return True
         return False
 
@@ -161,7 +167,7 @@ class Cluster:
             return Path(f"/proc/{number}/cwd").resolve(strict=True) == self.folder
         return False
 
-    def _make(self, lock: int) -> None:
+    def _make_files(self, lock: int) -> None:
         """Make it under another name first: one that was not finished is made anew."""
         made = self.folder.with_name(f"{self.folder.name}.new")
         shutil.rmtree(made, ignore_errors=True)
@@ -169,7 +175,7 @@ class Cluster:
         os.chown(made, self._owner, -1)
         try:
             arguments = ("-D", made, "-U", "postgres", "--encoding=utf8", "--auth-local=peer", "--auth-host=reject")
-            self._run("initdb", *arguments, hand_down=(lock,))
+            self._run_program("initdb", *arguments, hand_down=(lock,))
         except subprocess.SubprocessError as error:
             raise DoesNotStart(str(error)) from error
         lines = [f"{name} = '{value}'\n" for name, value in CONFIGURATION.items()]
@@ -191,7 +197,7 @@ class Cluster:
         self._socket_note.write_text(str(place))
         return place
 
-    def _run(self, program: str, *arguments: object, hand_down: tuple[int, ...] = ()) -> None:
+    def _run_program(self, program: str, *arguments: object, hand_down: tuple[int, ...] = ()) -> None:
         """Run a program of PostgreSQL as the owner of the data. Raises SubprocessError with what it said."""
         root = os.geteuid() == 0
         group = pwd.getpwuid(self._owner).pw_gid if root else None
@@ -204,7 +210,7 @@ class Cluster:
                 stderr=said,
                 check=False,
                 cwd="/",
-                env=environment(),
+                env=server_environment(),
                 pass_fds=hand_down,
                 user=self._owner if root else None,
                 group=group,
@@ -231,7 +237,7 @@ def _owner_of(folder: Path) -> int:
         raise DoesNotStart(str(error)) from error
 
 
-def environment() -> dict[str, str]:
+def server_environment() -> dict[str, str]:
     """Environment of programs of PostgreSQL: no variable of a client, such as PGPORT, and no language of the user.
 
     A database keeps the locale that it was made under. That of the user may not be installed, has other lower case in Turkish and
@@ -249,12 +255,12 @@ def let_through(data: Path, programs: Path) -> None:
     """
     found = (programs / "postgres").resolve().parent  # elsewhere, where the package or its files are links
     for folder in (data, *data.parents, programs, *programs.parents, *found.parents):
-        _open(folder, stat.S_IXOTH)
+        _grant_file_right(folder, stat.S_IXOTH)
     package = found.parent.parent
     beside = package.with_name(f"{package.name}.libs")  # libraries that the programs need
     for top in (found, found.parent / "lib", found.parent / "share", beside):
         with suppress(FileNotFoundError):  # a package that has no such folder
-            _open(top, stat.S_IROTH)
+            _grant_file_right(top, stat.S_IROTH)
             _open_beneath(top)
 
 
@@ -263,12 +269,12 @@ def _open_beneath(folder: Path | os.DirEntry[str]) -> None:
     with os.scandir(folder) as found:
         for entry in found:
             with suppress(FileNotFoundError):  # a link to nothing
-                _open(entry, stat.S_IROTH)
+                _grant_file_right(entry, stat.S_IROTH)
             if entry.is_dir(follow_symlinks=False):
                 _open_beneath(entry)
 
 
-def _open(path: Path | os.DirEntry[str], right: int) -> None:
+def _grant_file_right(path: Path | os.DirEntry[str], right: int) -> None:
     """Give others a right to a file or folder, and that to execute what its owner may, if they lack one."""
     mode = path.stat().st_mode
     wanted = mode | right | (stat.S_IXOTH if mode & stat.S_IXUSR else 0)
@@ -276,7 +282,7 @@ def _open(path: Path | os.DirEntry[str], right: int) -> None:
         Path(path).chmod(wanted)
 
 
-def _reason(log: Path) -> str | None:
+def _last_log_error(log: Path) -> str | None:
     """The last error in a server's log."""
     with suppress(OSError):
         lines = log.read_text(errors="replace").splitlines()[-50:]

@@ -9,7 +9,7 @@ from errno import ETIMEDOUT
 from pathlib import Path
 
 LOOK_EVERY = 0.02
-PATIENCE = 240.0  # seconds: a start after a crash may take two minutes
+START_LOCK_SECONDS = 240.0  # seconds: a start after a crash may take two minutes
 SHARED, EXCLUSIVE = fcntl.LOCK_SH, fcntl.LOCK_EX
 
 
@@ -23,7 +23,7 @@ class Lock:
         if os.geteuid() == 0 and os.fstat(self.descriptor).st_uid != owner.st_uid:
             os.fchown(self.descriptor, owner.st_uid, owner.st_gid)
 
-    def take(self, how: int, *, within: float = 0.0) -> bool:
+    def take_lock(self, how: int, *, within: float = 0.0) -> bool:
         """Hold it, changing how it is held; False where others do not let go of it in time."""
         began = time.monotonic()
         while True:
@@ -42,12 +42,12 @@ class Lock:
 
 
 @contextmanager
-def held(path: Path) -> Iterator[None]:
+def hold_lock(path: Path) -> Iterator[None]:
     """Hold a lock alone, until the block ends. Raises TimeoutError where somebody does not let go of it."""
     lock = Lock(path)
     try:
-        if not lock.take(EXCLUSIVE, within=PATIENCE):
-            raise TimeoutError(ETIMEDOUT, f"another process has held this lock for {PATIENCE:.0f} s", str(path))
+        if not lock.take_lock(EXCLUSIVE, within=START_LOCK_SECONDS):
+            raise TimeoutError(ETIMEDOUT, f"another process has held this lock for {START_LOCK_SECONDS:.0f} s", str(path))
         yield
     finally:
         lock.close()
@@ -57,6 +57,6 @@ def is_held(path: Path) -> bool:
     """Whether somebody holds a lock alone."""
     lock = Lock(path)
     try:
-        return not lock.take(SHARED)
+        return not lock.take_lock(SHARED)
     finally:
         lock.close()

@@ -21,15 +21,17 @@ def write_logins(cluster: Path, owner: int, *, tcp: bool = False) -> bool:
 
     `tcp`: whether there are lines for the loopback address.
     """
-    users = "".join(f"{MAP} {_quoted(name)} {role}\n" for name in _trusted(owner) for role in OWN_ROLES)
+    users = "".join(f"{MAP} {_quote_name(name)} {role}\n" for name in _list_trusted_logins(owner) for role in OWN_ROLES)
     rules = f"local all {','.join(OWN_ROLES)} peer map={MAP}\nlocal all all scram-sha-256\n"
     if tcp:
         rules += f"host all {','.join(OWN_ROLES)} all reject\nhost all all 127.0.0.1/32 scram-sha-256\n"
-    changed = [_write(cluster / name, NOTE + text, owner) for name, text in (("pg_ident.conf", users), ("pg_hba.conf", rules))]
+    changed = [
+        _replace_file(cluster / name, NOTE + text, owner) for name, text in (("pg_ident.conf", users), ("pg_hba.conf", rules))
+    ]
     return any(changed)
 
 
-def _trusted(owner: int) -> list[str]:
+def _list_trusted_logins(owner: int) -> list[str]:
     """Names of who reads the files anyway: their owner, and root."""
     names = []
     for number in sorted({0, owner}):
@@ -38,12 +40,12 @@ def _trusted(owner: int) -> list[str]:
     return names
 
 
-def _quoted(name: str) -> str:
+def _quote_name(name: str) -> str:
     doubled = name.replace('"', '""')
     return f'"{doubled}"'
 
 
-def _write(path: Path, text: str, owner: int) -> bool:
+def _replace_file(path: Path, text: str, owner: int) -> bool:
     """Replace a file as a whole, if it says something else."""
     if path.exists() and path.read_text() == text:
         return False

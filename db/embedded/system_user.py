@@ -7,7 +7,7 @@ import subprocess
 from contextlib import suppress
 from pathlib import Path
 
-from db.embedded.locks import held
+from db.embedded.locks import hold_lock
 
 NAME = "pgserver"
 LOCK = Path("/etc/.pwd.lock")  # that of the programs that change users, which only root may open; they hold it in another way
@@ -23,7 +23,7 @@ def system_user() -> pwd.struct_passwd:
     """
     with suppress(KeyError):
         return pwd.getpwnam(NAME)
-    with held(LOCK):
+    with hold_lock(LOCK):
         with suppress(KeyError):
             return pwd.getpwnam(NAME)
         program = shutil.which("useradd", path=os.pathsep.join((os.environ.get("PATH", os.defpath), *PLACES)))

@@ -31,7 +31,7 @@ def make_queue(
 ) -> procrastinate.App:
     """The queue, closed, with its only task: `work(context, namespace_id=…, job_id=…)`, tried again as `retry` says.
 
-    `unsaid` keeps what became of jobs while the database was away; see `settle`.
+    `unsaid` keeps what became of jobs while the database was away; see `write_unsaved_outcomes`.
     """
     given = conninfo_to_dict(url).get("options")
     conninfo = make_conninfo(url, options=f"{given or ''} -c role=loci_worker -c search_path=loci_jobs".strip())
@@ -48,27 +48,27 @@ def make_queue(
 class Worker(procrastinate.worker.Worker):
     """The library's worker, which listens to nobody and ends when one of its side tasks fails: also when that is the heartbeat.
 
-    Any login may send any notice, so none is heard: what is to be done, and what is to stop, is what rows of the queue say. `look`
-    has it read them now.
+    Any login may send any notice, so none is heard: what is to be done, and what is to stop, is what rows of the queue say.
+    `look_at_queue` has it read them now.
     """
 
     def __init__(self, **arguments: Any) -> None:
         super().__init__(listen_notify=False, **arguments)
         self._asked = asyncio.Event()
 
-    def look(self) -> None:
+    def look_at_queue(self) -> None:
         """Look at the queue now, for jobs and for those that are to stop."""
         self._new_job_event.set()
         self._asked.set()
 
     async def _update_heartbeat(self) -> None:
-        while not _ending():
+        while not _is_under_cancellation():
             await asyncio.sleep(self.update_heartbeat_interval)
             assert self.worker_id is not None  # noqa: S101 (it runs between registering and leaving)
             await self.app.job_manager.update_heartbeat(self.worker_id)
 
     async def _poll_jobs_to_abort(self) -> None:
-        while not _ending():
+        while not _is_under_cancellation():
             with suppress(TimeoutError):
                 async with asyncio.timeout(self.abort_job_polling_interval):
                     await self._asked.wait()
@@ -81,7 +81,7 @@ class Worker(procrastinate.worker.Worker):
         await asyncio.Event().wait()  # the library watches its side tasks until the first one ends, and this one would at once
 
 
-def _ending() -> bool:
+def _is_under_cancellation() -> bool:
     """Whether this task was cancelled, also where a pool of connections has swallowed that: it waits with `asyncio.wait_for`."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
@@ -103,19 +103,19 @@ class OutcomeWriter(JobManager):
 
     async def finish_job(self, job: Job, status: Status, delete_job: bool) -> None:  # noqa: ARG002 (the library's)
         """The job is over: succeeded, failed or aborted."""
-        await self._say(FINISH, {"id": job.id, "attempt": job.attempts, "status": status.value})
+        await self._write_outcome(FINISH, {"id": job.id, "attempt": job.attempts, "status": status.value})
 
     async def retry_job(self, job: Job, retry_at: Any = None, priority: int | None = None, *_: Any, **__: Any) -> None:
         """The job waits again, until then; with another priority, if one is given."""
-        await self._say(RETRY, {"id": job.id, "attempt": job.attempts, "retry_at": retry_at, "priority": priority})
+        await self._write_outcome(RETRY, {"id": job.id, "attempt": job.attempts, "retry_at": retry_at, "priority": priority})
 
-    async def settle(self) -> None:
+    async def write_unsaved_outcomes(self) -> None:
         """Say what could not be said. Raises QueueError for the first that still cannot be."""
         for said in list(self.unsaid):
             await self.connector.execute_query_async(said[0], **said[1])
             self.unsaid.remove(said)
 
-    async def _say(self, query: LiteralString, arguments: dict[str, Any]) -> None:
+    async def _write_outcome(self, query: LiteralString, arguments: dict[str, Any]) -> None:
         try:
             await self.connector.execute_query_async(query, **arguments)
         except QueueError:

@@ -5,7 +5,7 @@ from typing import TypedDict
 
 from db.pipeline import Sent
 from db.pool import Transaction
-from db.recall.search import bigints
+from db.recall.search import format_bigints
 
 
 class KeptPieces(TypedDict):
@@ -21,7 +21,7 @@ async def send_memory_pieces(tx: Transaction, *, documents: list[int], model: st
     return await tx.send(
         KeptPieces,
         "select * from loci_api.get_memory_pieces(%(namespace)s, %(documents)s::bigint[], %(model)s)",
-        documents=bigints(documents),
+        documents=format_bigints(documents),
         model=model,
     )
 
@@ -32,7 +32,7 @@ async def store_memory_pieces(tx: Transaction, *, model: str, pieces: Mapping[in
         int,
         """select loci_api.store_memory_pieces(%(namespace)s, %(documents)s::bigint[], %(model)s, %(hashes)s::bytea[],
            %(pieces)s::bytea[]) as stored""",
-        documents=bigints(pieces),
+        documents=format_bigints(pieces),
         model=model,
         hashes=[text_hash for text_hash, _ in pieces.values()],
         pieces=[packed for _, packed in pieces.values()],

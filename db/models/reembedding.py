@@ -174,22 +174,22 @@ class IndexBuilder:
             return False
         return True
 
-    async def unlock(self) -> None:
+    async def release_lock(self) -> None:
         """Let another build."""
         await self._holder.rollback()
 
-    async def indexes(self, model: int) -> list[VectorIndex]:
+    async def list_indexes(self, model: int) -> list[VectorIndex]:
         """The indexes that a model has or lacks."""
         found = await (await self._connection.execute("select * from loci_api.vector_indexes(%s::smallint)", [model])).fetchall()
         return cast("list[VectorIndex]", found)
 
-    async def build(self, index: VectorIndex) -> None:
+    async def build_index(self, index: VectorIndex) -> None:
         """Build one of them; what is left of an attempt that was cut short is dropped first."""
         if index["valid"] is not None:
-            await self.drop(index)
+            await self.drop_index(index)
         await self._connection.execute(sql.SQL(index["statement"]))
 
-    async def drop(self, index: VectorIndex) -> None:
+    async def drop_index(self, index: VectorIndex) -> None:
         """Drop one of them."""
         await self._connection.execute(
             sql.SQL("drop index concurrently if exists {}").format(sql.Identifier("loci_data", index["name"]))
@@ -199,7 +199,7 @@ class IndexBuilder:
 @asynccontextmanager
 async def connect_index_builder(url: str) -> AsyncIterator[IndexBuilder]:
     """Connect as who migrates, and act as the owner."""
-    async with await _connect(url) as connection, await _connect(url) as holder:
+    async with await _open_connection(url) as connection, await _open_connection(url) as holder:
         for one in (connection, holder):
             await one.execute("set role loci_owner")
         await connection.execute("set statement_timeout = 0")
@@ -213,7 +213,7 @@ async def connect_index_builder(url: str) -> AsyncIterator[IndexBuilder]:
         yield IndexBuilder(connection, holder)
 
 
-async def _connect(url: str) -> AsyncConnection[JsonObject]:
+async def _open_connection(url: str) -> AsyncConnection[JsonObject]:
     return await AsyncConnection[JsonObject].connect(
         url, autocommit=True, row_factory=dict_row, connect_timeout=10, application_name="loci reembed"
     )

@@ -32,5 +32,5 @@ async def examine_memory(tx: Transaction, *, memory: str, query: str, embedding:
         memory=memory,
         query=query,
         **embedded_parameters(embedding),
-        **scope.parameters(),
+        **scope.to_parameters(),
     )

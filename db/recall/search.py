@@ -22,7 +22,7 @@ from db.pool import JsonObject, Transaction
 from db.sessions.conversations import FoundTurn
 from db.sessions.working_memory import FoundEntry
 
-STEPS = ("lexical", "vector", "entities", "graph", "walk")  # of loci_api.recall_arms
+ARM_STEPS = ("lexical", "vector", "entities", "graph", "walk")  # of loci_api.recall_arms
 EXPANSION_STEPS = ("neighbours", "hierarchy", "names")  # of loci_api.expand_recall_hits
 
 
@@ -51,12 +51,12 @@ class Scope:
     as_of: datetime | None = None
     known_at: datetime | None = None
 
-    def parameters(self) -> JsonObject:
+    def to_parameters(self) -> JsonObject:
         """Statement parameters of the scope."""
         return {"filters": Jsonb(self.filters), "as_of": self.as_of, "known_at": self.known_at}
 
 
-def bigints(numbers: Iterable[int]) -> str:
+def format_bigints(numbers: Iterable[int]) -> str:
     """Numbers as PostgreSQL reads an array of them: of a hundred, psycopg would make as many values, in eight times the time."""
     return "{" + ",".join(map(str, numbers)) + "}"
 
@@ -93,7 +93,7 @@ class Found:
     waited: set[int] = field(default_factory=set)
 
 
-def _hits(row: Mapping[str, Any], arm: str) -> Hits:
+def _read_hits(row: Mapping[str, Any], arm: str) -> Hits:
     ids, scores, paths = row[f"{arm}_ids"] or [], row[f"{arm}_scores"] or [], row.get(f"{arm}_paths") or []
     return Hits(dict(zip(ids, scores, strict=True)), dict(zip(ids, paths, strict=False)))
 
@@ -157,17 +157,17 @@ async def recall_arms(
         arms=arms,
         model=model,
         **embedded_parameters(embedding),
-        **scope.parameters(),
+        **scope.to_parameters(),
     )
-    return _found(row, arms, with_vector=embedding is not None)
+    return _read_found(row, arms, with_vector=embedding is not None)
 
 
-def _found(row: JsonObject, arms: list[str], *, with_vector: bool) -> Found:
+def _read_found(row: JsonObject, arms: list[str], *, with_vector: bool) -> Found:
     took_part = [arm for arm in ("lexical", "vector", "graph") if arm in arms and (arm != "vector" or with_vector)]
-    hits: dict[str, Hits] = {arm: _hits(row, arm) for arm in took_part}
+    hits: dict[str, Hits] = {arm: _read_hits(row, arm) for arm in took_part}
     if row["walk_ids"]:
-        hits["walk"] = _hits(row, "walk")
-    late, took = bool(row["walk_timed_out"]), _took(row, STEPS)
+        hits["walk"] = _read_hits(row, "walk")
+    late, took = bool(row["walk_timed_out"]), _read_durations(row, ARM_STEPS)
     found = Found(hits, row["entities"] or [], row["constraints"] or [], late, took, row["model_id"])
     found.waits, found.waiting = row["waiting"] or 0, row["without_vector"] or []
     if row["question"] is not None:
@@ -177,7 +177,7 @@ def _found(row: JsonObject, arms: list[str], *, with_vector: bool) -> Found:
     return found
 
 
-def _took(row: Mapping[str, Any], steps: tuple[str, ...]) -> dict[str, float]:
+def _read_durations(row: Mapping[str, Any], steps: tuple[str, ...]) -> dict[str, float]:
     """Seconds by step, of those that took part."""
     return {step: took / 1000 for step, took in zip(steps, row["took_ms"] or [], strict=False) if took is not None}
 
@@ -214,9 +214,9 @@ async def recall_arms_in_namespaces(
         explain=explain,
         arms=arms,
         **embedded_parameters(embedding),
-        **scope.parameters(),
+        **scope.to_parameters(),
     )
-    return {row["namespace"]: _found(row, arms, with_vector=embedding is not None) for row in rows if row["missing"] is None}
+    return {row["namespace"]: _read_found(row, arms, with_vector=embedding is not None) for row in rows if row["missing"] is None}
 
 
 async def send_working_memory(
@@ -325,10 +325,10 @@ async def send_expansion(
         query=query,
         user=user,
         **dict(zip(("from", "to"), period or (None, None), strict=True)),
-        documents=bigints(documents),
-        seeds=bigints(seeds),
+        documents=format_bigints(documents),
+        seeds=format_bigints(seeds),
         arms=arms,
-        **scope.parameters(),
+        **scope.to_parameters(),
     )
 
 
@@ -346,12 +346,12 @@ async def read_expansion(sent: Sent[ExpansionRow], seeds: list[int]) -> Expansio
         near,
         sources,
         row["share"] or 1.0,
-        _hits(row, "hierarchy"),
-        _hits(row, "linked"),
+        _read_hits(row, "hierarchy"),
+        _read_hits(row, "linked"),
         Coverage(shares, row["terms"], row["unknown"], row["memories"]),
         dict(zip(row["standing_ids"] or [], row["standings"] or [], strict=True)),
         dict(zip(row["time_ids"] or [], row["time_gaps"] or [], strict=True)),
-        _took(row, EXPANSION_STEPS),
+        _read_durations(row, EXPANSION_STEPS),
     )
 
 
@@ -367,7 +367,7 @@ async def send_recalled_memories(tx: Transaction, *, documents: list[int], scope
         RecalledRow,
         """select (memory).*, contradicts
            from loci_api.get_recall_results(%(namespace)s, %(documents)s::bigint[], %(as_of)s, %(known_at)s)""",
-        documents=bigints(documents),
+        documents=format_bigints(documents),
         as_of=scope.as_of,
         known_at=scope.known_at,
     )
@@ -424,5 +424,5 @@ async def search_text(tx: Transaction, *, query: str, limit: int | None, scope: 
         "select * from loci.search_text(%(namespace)s, %(query)s, %(limit)s, %(filters)s, %(as_of)s, %(known_at)s)",
         query=query,
         limit=limit,
-        **scope.parameters(),
+        **scope.to_parameters(),
     )

@@ -25,5 +25,5 @@ async def send_second_arm(tx: Transaction, *, model: int, embedding: Embedded, s
            %(filters)s, %(as_of)s, %(known_at)s, %(words)s::text[], %(word_vectors)b::vector[])""",
         model=model,
         **embedded_parameters(embedding),
-        **scope.parameters(),
+        **scope.to_parameters(),
     )

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from db.pool import JsonObject, Transaction
 from db.recall.search import Scope
-from db.retain import UnsettledPair, dated
+from db.retain import UnsettledPair, parse_valid_from
 
 MOMENTS = {
     **dict.fromkeys(
@@ -67,7 +67,7 @@ async def context_parts(
         known_at=scope.known_at,
         repeat=repeat,
     )
-    lists = {name: [_timed(item, keys) for item in row[name] or []] for name, keys in MOMENTS.items()}
+    lists = {name: [_parse_times(item, keys) for item in row[name] or []] for name, keys in MOMENTS.items()}
     return ContextParts(row["space"], row["first"], row["fallback"], row["held_back"], row["graph"] or {}, lists)
 
 
@@ -83,8 +83,8 @@ async def unsettled_around(
     )
     pairs: list[UnsettledPair] = row["pairs"] or []
     for pair in pairs:
-        dated(pair["newer"])
-        dated(pair["older"])
+        parse_valid_from(pair["newer"])
+        parse_valid_from(pair["older"])
     return pairs, {int(document): others for document, others in (row["contradicts"] or {}).items()}
 
 
@@ -100,7 +100,7 @@ async def record_context(tx: Transaction, *, session_id: str, ids: list[str], en
     return set(map(str, found))
 
 
-def _timed(item: JsonObject, keys: tuple[str, ...]) -> JsonObject:
+def _parse_times(item: JsonObject, keys: tuple[str, ...]) -> JsonObject:
     """Times that came inside JSON as times again, in UTC, so that they are shown as everywhere."""
     moments = {key: datetime.fromisoformat(item[key]).astimezone(UTC) for key in keys if item[key] is not None}
     return {**item, **moments}

@@ -13,7 +13,7 @@ import psycopg
 from psycopg_pool import PoolClosed, PoolTimeout
 
 from db.access.keys import KeyUse
-from db.errors import LociError, RateLimited, Unauthorized, translate
+from db.errors import LociError, RateLimited, Unauthorized, translate_error
 from service.access.key_usage import OUTCOMES, KeyUsageCounts, address_of
 from service.access.limits import Admission, Limiter, WrongKeyLimiter
 from service.http import session_cookie
@@ -66,14 +66,14 @@ class Gate:
             scope["state"]["owner"] = _key_hash(scope, sent.get(b"authorization"))
             await self._app(scope, receive, send)
             return
-        refusal = self._hosts.refusal(scope)
+        refusal = self._hosts.refuse_host(scope)
         key_hash = None if refusal else _key_hash(scope, sent.get(b"authorization"))
         if refusal is None and b"authorization" not in sent and (session := session_cookie.session_hash(scope)) is not None:
             refusal = session_cookie.foreign_use(scope)
             scope["state"]["session"] = session
             key_hash = None if _ends_session(scope) else session
         keyless = refusal is None and key_hash is None and not scope.get(OWNER)
-        if self._keys_required and keyless and _is_guarded(scope):  # before the body is read
+        if self._keys_required and keyless and _needs_key(scope):  # before the body is read
             refusal = _no_key(sent.get(b"authorization"))
         if refusal is not None:
             await send_problem(send, refusal, scope)
@@ -81,9 +81,9 @@ class Gate:
             await self._app(scope, receive, send)
         else:
             key = _key_in(sent.get(b"authorization"))
-            await self._keyed(key_hash, key[:BEGINNING] or SESSION, sent.get(b"x-namespace"), scope, receive, send)
+            await self._answer_with_key(key_hash, key[:BEGINNING] or SESSION, sent.get(b"x-namespace"), scope, receive, send)
 
-    async def _keyed(
+    async def _answer_with_key(
         self, key_hash: bytes, beginning: str, namespace: str | None, scope: Scope, receive: Receive, send: Send
     ) -> None:
         """Answer a request that carries a key, and count it."""
@@ -92,42 +92,42 @@ class Gate:
         status = 500
         admission: Admission | None = None
 
-        async def sending(message: dict[str, Any]) -> None:
+        async def send_with_headers(message: dict[str, Any]) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
                 if admission is not None:
-                    message["headers"] = [*message["headers"], *admission.headers()]
+                    message["headers"] = [*message["headers"], *admission.rate_headers()]
             await send(message)
 
         try:
-            admission, error = await self._admit(key_hash, source)
+            admission, error = await self._admit_key(key_hash, source)
             if error is None:
                 scope["state"]["owner"] = admission.key_hash if admission else None
-                await self._app(scope, receive, sending)
+                await self._app(scope, receive, send_with_headers)
             else:
-                await send_problem(sending, error, scope)
+                await send_problem(send_with_headers, error, scope)
         finally:
             if status == UNAUTHORIZED:
                 for each in (source, ALL_SOURCES):
-                    self._guesses.note(each)
-            self._count(key_hash, admission, _namespace(scope, namespace), address, status)
+                    self._guesses.count_wrong_key(each)
+            self._count_request(key_hash, admission, _find_request_namespace(scope, namespace), address, status)
 
-    async def _admit(self, key_hash: bytes, source: str) -> tuple[Admission | None, LociError | None]:
+    async def _admit_key(self, key_hash: bytes, source: str) -> tuple[Admission | None, LociError | None]:
         """Knowledge about the key, and the error that keeps the request out. Whether it is valid is looked up in any case."""
         try:
-            if self._limiter.knows(key_hash):
-                admission = await self._limiter.admit(key_hash)
+            if self._limiter.knows_key(key_hash):
+                admission = await self._limiter.admit_key(key_hash)
             else:
                 async with self._look_ups:
-                    admission = await self._limiter.admit(key_hash)
+                    admission = await self._limiter.admit_key(key_hash)
         except (psycopg.Error, PoolTimeout, PoolClosed) as error:
-            known = translate(error)
+            known = translate_error(error)
             if known is None:
                 raise
             return None, known
         if admission is None:
-            return None, await self._refuse(source)
+            return None, await self._refuse_wrong_key(source)
         if admission.wait is None:
             return admission, None
         wait = max(1, ceil(admission.wait))
@@ -135,29 +135,31 @@ class Gate:
             f"more than the {admission.limit} requests a minute that this key may send", hint=f"Wait {wait} s.", retry_after=wait
         )
 
-    async def _refuse(self, source: str) -> LociError:
+    async def _refuse_wrong_key(self, source: str) -> LociError:
         """The error of a wrong key: at once, or later and as one too many."""
-        wait = self._guesses.wait(source)
-        if wait is not None or self._guesses.wait(ALL_SOURCES) is not None:
+        wait = self._guesses.seconds_to_wait(source)
+        if wait is not None or self._guesses.seconds_to_wait(ALL_SOURCES) is not None:
             await asyncio.sleep(DELAY_SECONDS)
         if wait is None:
             return Unauthorized(NOT_VALID, hint=SEND_KEY)
         whose = "from this address" if self._by_address else "that begin like this one"
         return RateLimited(f"too many requests with wrong keys {whose}", retry_after=ceil(wait))
 
-    def _count(self, key_hash: bytes, admission: Admission | None, namespace: str | None, address: str | None, status: int) -> None:
+    def _count_request(
+        self, key_hash: bytes, admission: Admission | None, namespace: str | None, address: str | None, status: int
+    ) -> None:
         if status == UNAUTHORIZED:
-            self._limiter.forget(key_hash)
-            self._uses.note(KeyUse(None, None, address, OUTCOMES[status]))
+            self._limiter.forget_key(key_hash)
+            self._uses.count_use(KeyUse(None, None, address, OUTCOMES[status]))
         elif admission is None and status == TOO_MANY:
-            self._uses.note(KeyUse(None, None, address, OUTCOMES[status]))
+            self._uses.count_use(KeyUse(None, None, address, OUTCOMES[status]))
         elif admission is not None:
-            self._uses.note(KeyUse(admission.key_id, namespace, address, OUTCOMES.get(status, "answered")))
+            self._uses.count_use(KeyUse(admission.key_id, namespace, address, OUTCOMES.get(status, "answered")))
 
 
 def _key_hash(scope: Scope, authorization: str | None) -> bytes | None:
     """The hash of the key of a request that counts; None without a key, or with a malformed header."""
-    if authorization is None or not _is_guarded(scope):
+    if authorization is None or not _needs_key(scope):
         return None
     try:
         return key_hash_of(authorization)
@@ -170,7 +172,7 @@ def _key_in(authorization: str | None) -> str:
     return (authorization or "").partition(" ")[2].strip()
 
 
-def _is_guarded(scope: Scope) -> bool:
+def _needs_key(scope: Scope) -> bool:
     path: str = scope["path"]
     return (path == MCP or path.startswith((f"{MCP}/", f"{API}/"))) and not _ends_session(scope)
 
@@ -185,7 +187,7 @@ def _no_key(authorization: str | None) -> LociError:
     return Unauthorized(KEY_NEEDED, hint=MAKE_KEY) if authorization is None else Unauthorized(NO_BEARER)
 
 
-def _namespace(scope: Scope, named: str | None) -> str | None:
+def _find_request_namespace(scope: Scope, named: str | None) -> str | None:
     """The namespace that a request names: in its path, or in its header. None for what cannot be a name."""
     if scope["path"].startswith(f"{API}/namespaces/"):
         named = scope.get("path_params", {}).get("name", named)

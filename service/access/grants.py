@@ -6,7 +6,7 @@ from uuid import UUID
 from db.access import grants
 from db.access.grants import CallerRow, GrantRow, InvitationRow, ListedGrant, OwnGrantRow, SetGrant
 from db.pool import Transaction
-from service.pages import Page, page
+from service.pages import Page, make_page
 
 
 async def whoami(tx: Transaction) -> CallerRow:
@@ -16,7 +16,7 @@ async def whoami(tx: Transaction) -> CallerRow:
 
 async def list_grants(tx: Transaction, *, limit: int, cursor: UUID | None = None) -> Page[ListedGrant]:
     """Agents with a role in the transaction's namespace, or invited, by id; those whose grant has expired too."""
-    return page(await grants.list_grants(tx, limit=limit + 1, cursor=cursor), limit, "agent_id")
+    return make_page(await grants.list_grants(tx, limit=limit + 1, cursor=cursor), limit, "agent_id")
 
 
 async def set_grant(tx: Transaction, *, agent_id: UUID, role: str, expires_at: datetime | None) -> SetGrant:
@@ -33,7 +33,7 @@ async def list_invitations(
     tx: Transaction, *, agent_id: UUID | None = None, limit: int, cursor: str | None = None
 ) -> Page[InvitationRow]:
     """Invitations of the caller, or of the agent that the operator names, by namespace."""
-    return page(await grants.list_invitations(tx, agent_id=agent_id, limit=limit + 1, cursor=cursor), limit, "namespace")
+    return make_page(await grants.list_invitations(tx, agent_id=agent_id, limit=limit + 1, cursor=cursor), limit, "namespace")
 
 
 async def accept_invitation(tx: Transaction, *, name: str, agent_id: UUID | None = None) -> OwnGrantRow:

@@ -9,10 +9,10 @@ import psycopg
 from psycopg_pool import PoolTimeout
 
 from db.access.keys import KeyUse, record_key_usage
-from db.pool import OPERATOR, Origin, Pool, transaction
+from db.pool import OPERATOR, Origin, Pool, open_transaction
 
 log = logging.getLogger(__name__)
-EVERY = 1.0
+WRITE_SECONDS = 1.0
 KINDS = 10_000  # different uses that are counted between two writes; further ones lose their address
 OUTCOMES = {401: "unauthorized", 403: "refused", 429: "limited"}
 
@@ -38,19 +38,19 @@ class KeyUsageCounts:
         self._pool = pool
         self._counts: Counter[KeyUse] = Counter()
 
-    def note(self, use: KeyUse) -> None:
+    def count_use(self, use: KeyUse) -> None:
         """Count a request."""
         if len(self._counts) >= KINDS and use not in self._counts:
             use = KeyUse(use.key_id, None, None, use.outcome)
         self._counts[use] += 1
 
-    async def write(self) -> None:
+    async def write_counts(self) -> None:
         """Write what was counted; what cannot be written now is kept for the next time."""
         counts, self._counts = self._counts, Counter()
         if not counts:
             return
         try:
-            async with transaction(
+            async with open_transaction(
                 self._pool, key_hash=OPERATOR, namespace=None, role=None, origin=Origin("record_key_usage", "worker")
             ) as tx:
                 await record_key_usage(tx, uses=list(counts.items()))

@@ -9,7 +9,7 @@ from db.access.keys import KeyRow, KeyUsageRow, RefusedRequests
 from db.pool import JsonObject, Transaction
 from loci.models.access import KeyChanges, KeyInput, RotationInput
 from service.http.caller import hash_key
-from service.pages import Page, page
+from service.pages import Page, make_page
 
 
 @dataclass(frozen=True)
@@ -56,14 +56,14 @@ async def revoke_key(tx: Transaction, *, id: UUID) -> None:
 
 async def list_keys(tx: Transaction, *, limit: int, cursor: UUID | None = None) -> Page[KeyRow]:
     """Keys of agents at home in the transaction's namespace, newest first; to the operator also those that reach it."""
-    return page(await keys.list_keys(tx, limit=limit + 1, cursor=cursor), limit, "id")
+    return make_page(await keys.list_keys(tx, limit=limit + 1, cursor=cursor), limit, "id")
 
 
 async def list_key_usage(tx: Transaction, *, id: UUID, limit: int, cursor: int | None = None) -> Page[KeyUsageRow]:
     """Uses of a key, newest first."""
-    return page(await keys.list_key_usage(tx, id=id, limit=limit + 1, cursor=cursor), limit)
+    return make_page(await keys.list_key_usage(tx, id=id, limit=limit + 1, cursor=cursor), limit)
 
 
 async def list_refused_requests(tx: Transaction, *, limit: int, cursor: int | None = None) -> Page[RefusedRequests]:
     """Requests with keys that are not valid, newest first. The operator's."""
-    return page(await keys.list_refused_requests(tx, limit=limit + 1, cursor=cursor), limit)
+    return make_page(await keys.list_refused_requests(tx, limit=limit + 1, cursor=cursor), limit)

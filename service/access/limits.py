@@ -13,10 +13,10 @@ from uuid import UUID
 
 from db.access.keys import Lease
 
-FRESH = 5.0  # seconds after which the limit of a key is looked up again
-HELD = 0.5  # seconds that a lease may be used; loci_api.lease_requests counts on it
-FORGOTTEN = 60.0  # seconds without a request after which a key is looked up anew
-FAILED = 60.0  # seconds in which so many wrong keys may come from one source
+LIMIT_CACHE_SECONDS = 5.0  # seconds after which the limit of a key is looked up again
+LEASE_SECONDS = 0.5  # seconds that a lease may be used; loci_api.lease_requests counts on it
+KEY_CACHE_SECONDS = 60.0  # seconds without a request after which a key is looked up anew
+WRONG_KEY_SECONDS = 60.0  # seconds in which so many wrong keys may come from one source
 SOURCES = 10_000
 Ask = Callable[[bytes, int, int], Awaitable[Lease | None]]  # hash of a key, requests wanted, requests given back
 
@@ -36,7 +36,7 @@ class Admission:
     wait: float | None = None
     key_hash: bytes | None = None
 
-    def headers(self) -> list[tuple[bytes, bytes]]:
+    def rate_headers(self) -> list[tuple[bytes, bytes]]:
         """RateLimit fields (draft-ietf-httpapi-ratelimit-headers-10), and the older ones that clients read."""
         if self.limit is None:
             return []
@@ -61,7 +61,7 @@ class _Allowance:
     used: float = 0.0
     tokens: int = 0
 
-    def admission(self, now: float, wait: float | None = None) -> Admission:
+    def make_admission(self, now: float, wait: float | None = None) -> Admission:
         lease = self.lease
         assert lease is not None  # noqa: S101 (asked for before)
         if lease.rate_limit is None:
@@ -78,49 +78,49 @@ class Limiter:
         self._ask = ask
         self._known: dict[bytes, _Allowance] = {}
 
-    def knows(self, key_hash: bytes) -> bool:
+    def knows_key(self, key_hash: bytes) -> bool:
         """Whether the key was valid a moment ago."""
         allowance = self._known.get(key_hash)
         return allowance is not None and allowance.lease is not None
 
-    def forget(self, key_hash: bytes) -> None:
+    def forget_key(self, key_hash: bytes) -> None:
         """The key was refused: look it up again."""
         self._known.pop(key_hash, None)
 
-    async def admit(self, key_hash: bytes) -> Admission | None:
+    async def admit_key(self, key_hash: bytes) -> Admission | None:
         """May a request with this key be answered now? None: the key is not valid."""
         allowance = self._known.get(key_hash) or self._known.setdefault(key_hash, _Allowance())
         allowance.used = time.monotonic()
-        decided = self._decide(allowance, allowance.used)
+        decided = self._decide_from_allowance(allowance, allowance.used)
         if decided is not None:
             return decided
         allowance.waiting += 1
         try:
             async with allowance.lock:  # who comes first asks for all that wait
-                decided = self._decide(allowance, time.monotonic())
+                decided = self._decide_from_allowance(allowance, time.monotonic())
                 if decided is None and self._known.get(key_hash) is allowance:  # else the one before was told that it is not valid
-                    await self._lease(key_hash, allowance)
-                    decided = self._decide(allowance, time.monotonic(), asked=True)
+                    await self._lease_requests(key_hash, allowance)
+                    decided = self._decide_from_allowance(allowance, time.monotonic(), asked=True)
                 return decided
         finally:
             allowance.waiting -= 1
 
-    def _decide(self, allowance: _Allowance, now: float, *, asked: bool = False) -> Admission | None:
+    def _decide_from_allowance(self, allowance: _Allowance, now: float, *, asked: bool = False) -> Admission | None:
         """Decide with what is at hand; None if the database must be asked. `asked`: it just was."""
         lease = allowance.lease
-        if lease is None or not (asked or now < allowance.asked + FRESH):
+        if lease is None or not (asked or now < allowance.asked + LIMIT_CACHE_SECONDS):
             return None
         if lease.rate_limit is None:
-            return allowance.admission(now)
+            return allowance.make_admission(now)
         if allowance.tokens:
-            if not asked and now > allowance.asked + HELD:
+            if not asked and now > allowance.asked + LEASE_SECONDS:
                 return None
             allowance.tokens -= 1
-            return allowance.admission(now)
+            return allowance.make_admission(now)
         wait = allowance.asked + lease.next_in - now
-        return allowance.admission(now, max(wait, 0.001)) if asked or wait > 0 else None
+        return allowance.make_admission(now, max(wait, 0.001)) if asked or wait > 0 else None
 
-    async def _lease(self, key_hash: bytes, allowance: _Allowance) -> None:
+    async def _lease_requests(self, key_hash: bytes, allowance: _Allowance) -> None:
         returned, allowance.tokens = allowance.tokens, 0
         lease = await self._ask(key_hash, allowance.waiting, returned)
         allowance.lease, allowance.asked = lease, time.monotonic()
@@ -133,10 +133,10 @@ class Limiter:
         """Return tokens that were held too long, and forget keys that nobody uses."""
         now = time.monotonic()
         for key_hash, allowance in list(self._known.items()):
-            if allowance.tokens and (everything or now > allowance.asked + HELD) and not allowance.lock.locked():
+            if allowance.tokens and (everything or now > allowance.asked + LEASE_SECONDS) and not allowance.lock.locked():
                 returned, allowance.tokens = allowance.tokens, 0
                 await self._ask(key_hash, 0, returned)
-            if now > allowance.used + FORGOTTEN and not allowance.waiting:
+            if now > allowance.used + KEY_CACHE_SECONDS and not allowance.waiting:
                 self._known.pop(key_hash, None)
 
 
@@ -151,24 +151,24 @@ class WrongKeyLimiter:
         self._limit = limit
         self._left: dict[str, tuple[float, float]] = {}  # guesses left, and when that was so
 
-    def wait(self, source: str) -> float | None:
+    def seconds_to_wait(self, source: str) -> float | None:
         """Seconds until another wrong key may come from there; None: now."""
         if self._limit is None or source not in self._left:
             return None
-        left = self._refilled(source)
-        return None if left >= 1 else (1 - left) * FAILED / self._limit
+        left = self._refill_tokens(source)
+        return None if left >= 1 else (1 - left) * WRONG_KEY_SECONDS / self._limit
 
-    def note(self, source: str) -> None:
+    def count_wrong_key(self, source: str) -> None:
         """A wrong key came from there."""
         if self._limit is None:
             return
-        left = self._refilled(source) if source in self._left else float(self._limit)
+        left = self._refill_tokens(source) if source in self._left else float(self._limit)
         self._left.pop(source, None)
         self._left[source] = (max(left - 1, 0.0), time.monotonic())  # at the end: the order is that of the last guess
         if len(self._left) > SOURCES:
             del self._left[next(iter(self._left))]
 
-    def _refilled(self, source: str) -> float:
+    def _refill_tokens(self, source: str) -> float:
         assert self._limit is not None  # noqa: S101
         left, at = self._left[source]
-        return min(float(self._limit), left + (time.monotonic() - at) * self._limit / FAILED)
+        return min(float(self._limit), left + (time.monotonic() - at) * self._limit / WRONG_KEY_SECONDS)

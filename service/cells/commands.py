@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from service.cli.output import print_table
-from service.cli.shell import App, Failure, complain, said, tell, tell_rows
+from service.cli.shell import App, Failure, message_printer, print_error, tell_result, tell_rows
 
 app = App("Join cells, check them, and write the maps of HAProxy.")
 Number = Annotated[int, typer.Argument(metavar="CELL", min=1, help="Number of the cell.")]
@@ -46,7 +46,7 @@ def add(
 
     with this_cell() as here:
         number = add_cell(here, url=url, database_url=database)
-    tell({"cell": number, "url": url}, said(f"cell {number} is joined"))
+    tell_result({"cell": number, "url": url}, message_printer(f"cell {number} is joined"))
 
 
 @app.command("list")
@@ -70,9 +70,11 @@ def check() -> None:
 
     with this_cell() as here:
         problems = check_cells(here)
-    tell(problems, lambda: print_table(("cell", "problem"), ([row["cell"], row["problem"]] for row in problems), fold="problem"))
+    tell_result(
+        problems, lambda: print_table(("cell", "problem"), ([row["cell"], row["problem"]] for row in problems), fold="problem")
+    )
     if problems:
-        complain(f"{len(problems)} things are wrong between the cells")
+        print_error(f"{len(problems)} things are wrong between the cells")
         raise typer.Exit(1)
 
 
@@ -83,7 +85,7 @@ def remove(cell: Number) -> None:
 
     with this_cell() as here:
         remove_cell(here, cell)
-    tell({"cell": cell, "removed": True}, said(f"cell {cell} is removed"))
+    tell_result({"cell": cell, "removed": True}, message_printer(f"cell {cell} is removed"))
 
 
 @app.command()
@@ -96,7 +98,7 @@ def release(name: Annotated[str, typer.Argument(metavar="NAMESPACE", help="Name 
 
     with this_cell() as here:
         cell = release_namespace(here, name)
-    tell({"namespace": name, "cell": cell}, said(f"{name} is in cell {cell} alone"))
+    tell_result({"namespace": name, "cell": cell}, message_printer(f"{name} is in cell {cell} alone"))
 
 
 @app.command("map")
@@ -115,6 +117,9 @@ def map_(
         with connect(here, "this cell") as session:
             maps = read_maps(session)
         hand_out(maps, output, socket or [])
-        tell({"folder": str(output), **{name: len(rows) for name, rows in maps.items()}}, said(f"wrote the maps into {output}"))
+        tell_result(
+            {"folder": str(output), **{name: len(rows) for name, rows in maps.items()}},
+            message_printer(f"wrote the maps into {output}"),
+        )
         for changed in follow_maps(here, maps) if follow else ():
             hand_out(changed, output, socket or [])

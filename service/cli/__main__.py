@@ -16,9 +16,9 @@ def main() -> None:
 
         hook()
         os._exit(0)  # without taking modules down, and without a thread that still waits
-    from service.cli.loading import loading
+    from service.cli.loading import pause_garbage_collector
 
-    with loading():
+    with pause_garbage_collector():
         from service.cli.main import main as run
     run()
 

@@ -21,11 +21,11 @@ DEFAULT, ENVIRONMENT = "default", "environment"
 
 def in_force(settings: Settings) -> list[dict[str, Any]]:
     """Each variable with its value and where that comes from."""
-    rows = [_row([name], None) for name in NAMES]
-    return rows + [_row(names, value) for names, value in _fields(settings, PREFIX)]
+    rows = [_make_row([name], None) for name in NAMES]
+    return rows + [_make_row(names, value) for names, value in _list_fields(settings, PREFIX)]
 
 
-def strange() -> list[dict[str, Any]]:
+def list_unknown_variables() -> list[dict[str, Any]]:
     """Variables that begin as ours and that nobody reads, with the nearest that is."""
     known = known_names()
     given = [(name, ENVIRONMENT) for name in os.environ] + [(name, FILE) for name in from_file()]
@@ -43,22 +43,22 @@ def strange() -> list[dict[str, Any]]:
 def known_names() -> set[str]:
     """All variables that are read."""
     groups = {PREFIX + name.upper() for name, field in Settings.model_fields.items() if isinstance(field.default, BaseModel)}
-    return {*NAMES, *groups, *(name for names, _ in _fields(Settings.model_construct(), PREFIX) for name in names)}
+    return {*NAMES, *groups, *(name for names, _ in _list_fields(Settings.model_construct(), PREFIX) for name in names)}
 
 
-def _fields(model: BaseModel, prefix: str) -> Iterator[tuple[list[str], Any]]:
+def _list_fields(model: BaseModel, prefix: str) -> Iterator[tuple[list[str], Any]]:
     """The variables of a field, that which counts first, and its value."""
     for name, field in type(model).model_fields.items():
         value = getattr(model, name)
         if isinstance(value, BaseModel):
-            yield from _fields(value, f"{prefix}{name.upper()}__")
+            yield from _list_fields(value, f"{prefix}{name.upper()}__")
         elif isinstance(field.validation_alias, AliasChoices):
             yield [str(choice) for choice in field.validation_alias.choices], value
         else:
             yield [prefix + name.upper()], value
 
 
-def _row(names: list[str], value: Any) -> dict[str, Any]:
+def _make_row(names: list[str], value: Any) -> dict[str, Any]:
     """A variable: under the name that was used, with a value that may be seen."""
     places = [({name.upper(): text for name, text in os.environ.items()}, ENVIRONMENT)]
     places.append(({name.upper(): text for name, text in from_file().items()}, FILE))
@@ -67,10 +67,10 @@ def _row(names: list[str], value: Any) -> dict[str, Any]:
     if used is None and group and any(group in place for place, _ in places):  # a group may be given whole, as JSON
         used = (names[0], "", next(source for place, source in places if group in place))
     name, text, source = used or (names[-1], None, DEFAULT)
-    return {"name": name, "value": _shown(name, text if value is None and name in NAMES else value), "source": source}
+    return {"name": name, "value": _mask_secret(name, text if value is None and name in NAMES else value), "source": source}
 
 
-def _shown(name: str, value: Any) -> Any:
+def _mask_secret(name: str, value: Any) -> Any:
     if value in (None, "", []):
         return None
     if SECRET.search(name):

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from service.cli.output import echo, flag, print_rows
-from service.cli.session import bring_up, reach, require_embedded, start_embedded
-from service.cli.shell import Failure, first_line, tell
+from service.cli.output import echo, print_flagged_line, print_rows
+from service.cli.session import bring_up, find_database_url, require_embedded, start_embedded
+from service.cli.shell import Failure, first_line, tell_result
 
 if TYPE_CHECKING:
     from db.health import Check
@@ -33,13 +33,13 @@ def migrate(
 
     Over LOCI_MIGRATION_URL, else in the embedded PostgreSQL.
     """
-    from db.migrate import head
+    from db.migrate import newest_revision
     from service.settings import get_settings
 
     settings = get_settings()
     password = app_password or settings.app_password
     if settings.migration_url:
-        _upgrade(settings.migration_url, password, restored=restored)
+        _upgrade_database(settings.migration_url, password, restored=restored)
         if cell is not None:
             _set_cell(settings.migration_url, cell)
     elif cell is not None:
@@ -53,13 +53,13 @@ def migrate(
         require_embedded(settings)
         server = start_embedded(settings)
         try:
-            bring_up(server.url("postgres"), password, restored=restored)
+            bring_up(server.connection_url("postgres"), password, restored=restored)
         finally:
-            server.stop()
-    tell({"revision": head()}, lambda: echo(f"the schema is at revision {head()}"))
+            server.leave_server()
+    tell_result({"revision": newest_revision()}, lambda: echo(f"the schema is at revision {newest_revision()}"))
 
 
-def _upgrade(url: str, password: str | None, *, restored: bool) -> None:
+def _upgrade_database(url: str, password: str | None, *, restored: bool) -> None:
     """Upgrade over a configured URL, and say in one line what stands against it."""
     import psycopg
     from sqlalchemy.exc import ArgumentError, DBAPIError
@@ -69,7 +69,7 @@ def _upgrade(url: str, password: str | None, *, restored: bool) -> None:
     except ArgumentError:
         raise Failure("LOCI_MIGRATION_URL is not a connection URL", "It looks like postgresql://user@host/database.") from None
     except (DBAPIError, psycopg.Error) as error:
-        raise _reworded(getattr(error, "orig", None) or error) from None
+        raise _reword_error(getattr(error, "orig", None) or error) from None
 
 
 def _set_cell(url: str, number: int) -> None:
@@ -82,7 +82,7 @@ def _set_cell(url: str, number: int) -> None:
         raise Failure(str(error), error.hint) from None
 
 
-def _reworded(error: BaseException) -> Failure:
+def _reword_error(error: BaseException) -> Failure:
     from psycopg import errors as pg
 
     line = first_line(error)
@@ -114,7 +114,7 @@ def psql(
     from service.settings import get_settings
 
     settings = get_settings()
-    url, server = reach(settings)
+    url, server = find_database_url(settings)
     url = uri_of(url, login) if login else url
     try:
         program = None if print_ else find_psql(settings.postgres_version)
@@ -130,7 +130,7 @@ def psql(
         raise typer.Exit(subprocess.call([program, url, *context.args]))  # noqa: S603 (the same; the server stops after it)
     finally:
         if server is not None:
-            server.stop()
+            server.leave_server()
 
 
 def find_psql(version: int) -> str | None:
@@ -152,19 +152,20 @@ def config() -> None:
     From the environment, the file .env in this folder, or by default. Secrets are hidden. Names that nobody reads are named on
     stderr, with the nearest that somebody does.
     """
-    from service.cli.config import in_force, strange
+    from service.cli.config import in_force, list_unknown_variables
     from service.settings import get_settings
 
-    rows, unknown = in_force(get_settings()), strange()
-    tell(
-        {"settings": rows, "unknown": unknown}, lambda: print_rows(("name", "value", "source"), map(_as_given, rows), fold="value")
+    rows, unknown = in_force(get_settings()), list_unknown_variables()
+    tell_result(
+        {"settings": rows, "unknown": unknown},
+        lambda: print_rows(("name", "value", "source"), map(_format_setting, rows), fold="value"),
     )
     for row in unknown:
         near = f"; did you mean {row['nearest']}?" if row["nearest"] else ""
-        flag("warning:", f"nobody reads {row['name']} ({row['source']}){near}", "yellow")
+        print_flagged_line("warning:", f"nobody reads {row['name']} ({row['source']}){near}", "yellow")
 
 
-def _as_given(row: dict[str, Any]) -> dict[str, Any]:
+def _format_setting(row: dict[str, Any]) -> dict[str, Any]:
     """A setting as it is written in the environment: a port has no thousands, a number all its digits."""
     value = row["value"]
     if not isinstance(value, (int, float)):
@@ -183,7 +184,7 @@ def doctor(
     Exit code 1 if anything is wrong. A language model that is configured is asked what Loci asks it, once for each
     purpose: some 20,000 tokens, in a minute at most.
     """
-    from service.cli.doctor import examine
+    from service.cli.doctor import examine_installation
     from service.settings import get_settings
 
     settings = get_settings()
@@ -191,13 +192,13 @@ def doctor(
     if settings.database_url:
         url = settings.database_url
     else:
-        url, server = reach(settings)
+        url, server = find_database_url(settings)
     try:
-        checks: list[Check] = asyncio.run(examine(settings, url, model_seconds))
+        checks: list[Check] = asyncio.run(examine_installation(settings, url, model_seconds))
     finally:
         if server is not None:
-            server.stop()
-    tell(checks, lambda: _tell_checks(checks))
+            server.leave_server()
+    tell_result(checks, lambda: _tell_checks(checks))
     if not all(check.ok for check in checks):
         raise typer.Exit(1)
 
@@ -206,4 +207,4 @@ def _tell_checks(checks: "list[Check]") -> None:
     """A line for each, the verdict first: no width of a terminal takes it away."""
     for check in checks:
         verdict, colour = ("ok   ", "green") if check.ok else ("WRONG", "red")
-        flag(verdict, f"{check.name}: {check.detail}", colour, err=False)
+        print_flagged_line(verdict, f"{check.name}: {check.detail}", colour, err=False)

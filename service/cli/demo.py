@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from service.cli.output import echo
-from service.cli.session import Session, run
-from service.cli.shell import tell
+from service.cli.session import Session, run_command
+from service.cli.shell import tell_result
 
 if TYPE_CHECKING:
     from db.pool import Transaction
@@ -23,11 +23,11 @@ def demo() -> None:
 
     It goes into the namespace `default`, of a database that is made here if there is none. Loading it again changes nothing.
     """
-    loaded = run(load_demo, make=True)
-    tell({"loaded": loaded}, lambda: _tell(loaded))
+    loaded = run_command(load_demo, make=True)
+    tell_result({"loaded": loaded}, lambda: _tell_counts(loaded))
 
 
-def _tell(loaded: dict[str, int] | None) -> None:
+def _tell_counts(loaded: dict[str, int] | None) -> None:
     if loaded is None:
         echo("the demo is loaded already")
         return
@@ -52,7 +52,7 @@ async def load_demo(session: Session) -> dict[str, int] | None:
     from db.graph import edges, entities
 
     content, kinds = read_demo()
-    async with session.transaction(NAMESPACE, "writer") as tx:
+    async with session.open_transaction(NAMESPACE, "writer") as tx:
         # Two loaders at once take turns here: the second one waits for this key and finds it used.
         if await idempotency.claim_idempotency_key(tx, key="loci demo", request_hash=hashlib.sha256(content).digest()):
             return None
@@ -60,14 +60,14 @@ async def load_demo(session: Session) -> dict[str, int] | None:
             return None
         await _write_memories(tx, kinds["memory"])  # first: tables are locked in this order when a model is registered
         await entities.upsert_entities(tx, entities=kinds["entity"])
-        await edges.observe_edges(tx, edges=[_dated(edge) for edge in kinds["edge"]])
+        await edges.observe_edges(tx, edges=[_date_edge(edge) for edge in kinds["edge"]])
         await _write_tiers(tx, kinds)
         await _write_history(tx)
         await idempotency.store_idempotent_reply(tx, key="loci demo", status=201, response=b"{}")
     return {"memories": len(kinds["memory"]), "entities": len(kinds["entity"]), "edges": len(kinds["edge"])}
 
 
-def _dated(edge: dict[str, Any]) -> dict[str, Any]:
+def _date_edge(edge: dict[str, Any]) -> dict[str, Any]:
     """An edge that was seen some days before the demo is loaded: so there is one that fades within weeks, whenever that is."""
     if "observed_days_ago" not in edge:
         return edge

@@ -12,10 +12,10 @@ from db.health import Check
 from db.metrics import job_metrics, refused_jobs
 from db.pool import Connection
 from loci.models.server import Readiness
-from service.cli.model_check import SECONDS, check_model
+from service.cli.model_check import TRIAL_SECONDS, check_model
 from service.cli.owner_socket import find_service, folder_of, port_of, short_path
 from service.cli.serve import reached_at
-from service.cli.session import connect
+from service.cli.session import open_connection
 from service.cli.shell import Failure, first_line
 from service.cli.standbys import check_standbys
 from service.embedding.active import make_provider_for
@@ -26,12 +26,12 @@ from service.llm.prompts import BadPrompt, Prompts, check_folder
 from service.rerank.factory import make_reranker
 from service.settings import EmbeddingSettings, JobSettings, LLMSettings, RerankSettings, Settings
 
-PATIENCE = 3.0  # seconds in which a worker must have taken something from a waiting queue
+WORKER_WAIT_SECONDS = 3.0  # seconds in which a worker must have taken something from a waiting queue
 LOOK_EVERY = 0.25
-LONG = 3600.0  # seconds that a job may have been waiting for its turn
+LONG_WAIT_SECONDS = 3600.0  # seconds that a job may have been waiting for its turn
 
 
-async def examine(settings: Settings, url: str, model_seconds: float = SECONDS) -> list[Check]:
+async def examine_installation(settings: Settings, url: str, model_seconds: float = TRIAL_SECONDS) -> list[Check]:
     """Everything that can be wrong, checked; when the database cannot be reached, only what needs none."""
     models = [await check_embedding(settings.embedding)]
     if settings.second_embedding.provider != "none":
@@ -39,7 +39,7 @@ async def examine(settings: Settings, url: str, model_seconds: float = SECONDS) 
     models += [*await check_model(settings, model_seconds), *check_prompts(settings.llm)]
     models += [await check_reranker(settings.rerank), await check_service(settings)]
     try:
-        async with connect(url) as connection:
+        async with open_connection(url) as connection:
             checks = [Check("database", True, await health.server_version(connection))]
             checks += [await health.check_role(connection), await health.check_revision(connection)]
             checks += [await health.check_indexes(connection), await health.check_vector(connection)]
@@ -83,7 +83,7 @@ async def check_service(settings: Settings) -> Check:
     transport = httpx.AsyncHTTPTransport(uds=short_path(path)) if path else None
     base = "http://localhost" if path else f"http://{where}"
     try:
-        async with httpx.AsyncClient(transport=transport, timeout=PATIENCE, base_url=base) as client:
+        async with httpx.AsyncClient(transport=transport, timeout=WORKER_WAIT_SECONDS, base_url=base) as client:
             found = Readiness.model_validate_json((await client.get("/readyz")).content)
     except httpx.TransportError:
         return Check("service", True, f"none answers at {where}")
@@ -99,14 +99,14 @@ async def check_pooler(connection: Connection, settings: Settings, url: str) -> 
         return Check("pooler", True, "none: sessions are the server's own")
     if settings.direct_url is None:
         return Check("pooler", False, "LOCI_DATABASE_URL leads through one: set LOCI_DIRECT_URL to the server itself")
-    async with connect(settings.direct_url) as direct:
+    async with open_connection(settings.direct_url) as direct:
         if await health.is_pooled(direct):
             return Check("pooler", False, "LOCI_DIRECT_URL leads through one too: it must be the address of the server itself")
-    if settings.prepares:
-        async with connect(url) as other:
-            if not await health.knows_prepared(connection, other):
+    if settings.prepares_statements:
+        async with open_connection(url) as other:
+            if not await health.keeps_prepared_statements(connection, other):
                 return Check("pooler", False, f"LOCI_PREPARE is set, and {health.FORGETS}")
-    prepared = "are prepared" if settings.prepares else "are not prepared"
+    prepared = "are prepared" if settings.prepares_statements else "are not prepared"
     return Check("pooler", True, f"one stands between, and LOCI_DIRECT_URL leads around it; statements {prepared}")
 
 
@@ -192,7 +192,7 @@ async def check_words(connection: Connection) -> Check:
 async def check_queue(connection: Connection) -> list[Check]:
     """How much waits for a vector, and whether a worker takes from it."""
     queue = first = await health.embedding_queue(connection)
-    until = time.monotonic() + PATIENCE
+    until = time.monotonic() + WORKER_WAIT_SECONDS
     while queue.waiting and not queue.moved_since(first) and time.monotonic() < until:
         await asyncio.sleep(LOOK_EVERY)
         queue = await health.embedding_queue(connection)
@@ -201,7 +201,7 @@ async def check_queue(connection: Connection) -> list[Check]:
     refused = f"; {first.refused:,} texts were refused for good" if first.refused else ""
     moves = not queue.waiting or queue.moved_since(first)
     done = "nothing to do" if not first.waiting else f"{first.waiting - queue.waiting:,} done while looking"
-    stuck = f"nothing was taken in {PATIENCE:.0f} s: does `loci serve` or `loci worker` run?"
+    stuck = f"nothing was taken in {WORKER_WAIT_SECONDS:.0f} s: does `loci serve` or `loci worker` run?"
     return [Check("queue", True, waiting + refused), Check("worker", moves, done if moves else stuck)]
 
 
@@ -221,6 +221,6 @@ async def check_jobs(connection: Connection, settings: JobSettings) -> Check:
         wrong.append(f"{found.lost:,} are in the hands of a worker that shows no sign of life")
     if oldest and not found.workers:
         wrong.append("nobody works: does `loci serve` or `loci worker` run?")
-    elif age > LONG:
+    elif age > LONG_WAIT_SECONDS:
         wrong.append(f"one could have run for {age:,.0f} s")
     return Check("jobs", not wrong, "; ".join([*said, *wrong]))

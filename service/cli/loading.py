@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def loading() -> Iterator[None]:
+def pause_garbage_collector() -> Iterator[None]:
     """Within the block the garbage collector rests, and what was loaded there it never looks at again: modules stay.
 
     It looked at all of them again and again while they came, which took a quarter of the time until a service listens.

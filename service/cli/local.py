@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import httpx
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
-from service.cli.loading import loading
-from service.cli.session import reach
+from service.cli.loading import pause_garbage_collector
+from service.cli.session import find_database_url
 
 if TYPE_CHECKING:
     from service.settings import Settings
@@ -25,30 +25,30 @@ POOL, WORKER_POOL = 2, 2
 
 
 @contextmanager
-def application(*, worker: bool) -> Iterator[httpx.BaseTransport]:
+def open_application(*, worker: bool) -> Iterator[httpx.BaseTransport]:
     """The application over the database that is configured, as what requests are sent over."""
     from service.settings import get_settings
 
     settings = get_settings()
-    url, server = reach(settings)
+    url, server = find_database_url(settings)
     logs = {log: log.level for log in map(logging.getLogger, ("service", "db", "procrastinate"))}
     for log in logs:
         log.setLevel(logging.ERROR)  # what the service logs about requests is for services
     try:
-        with loading():
+        with pause_garbage_collector():
             from service.app import create_app
 
-        app = create_app(_alone(settings, worker=worker), url)
+        app = create_app(_adapt_settings_to_command(settings, worker=worker), url)
         with start_blocking_portal() as portal, portal.wrap_async_context_manager(app.router.lifespan_context(app)):
             yield InProcess(app, portal)
     finally:
         for log, level in logs.items():
             log.setLevel(level)
         if server is not None:
-            server.stop()
+            server.leave_server()
 
 
-def _alone(settings: "Settings", *, worker: bool) -> "Settings":
+def _adapt_settings_to_command(settings: "Settings", *, worker: bool) -> "Settings":
     """The settings of a service that serves one command."""
     changes = {
         "host": "127.0.0.1",
@@ -72,8 +72,8 @@ class InProcess(httpx.BaseTransport):
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Send a request; returns when the reply has begun."""
         exchange = _Exchange(self._app, request)
-        exchange.running = self._portal.start_task_soon(exchange.run)
-        status, headers = exchange.begun()
+        exchange.running = self._portal.start_task_soon(exchange.run_application)
+        status, headers = exchange.wait_for_head()
         return httpx.Response(status, headers=headers, stream=_Reply(exchange, self._portal), request=request)
 
 
@@ -89,7 +89,7 @@ class _Exchange:
         self.running: Future[None]
         self.parts: queue.Queue[Any] = queue.Queue(AHEAD)
 
-    async def run(self) -> None:
+    async def run_application(self) -> None:
         """Let the application answer."""
         url = self._request.url
         scope = {
@@ -108,11 +108,11 @@ class _Exchange:
             "via": "cli",
         }
         try:
-            await self._app(scope, self._receive, self._send)
+            await self._app(scope, self._receive_message, self._send_message)
         finally:
-            await self._hand(None)
+            await self._hand_over_part(None)
 
-    def begun(self) -> tuple[int, list[tuple[bytes, bytes]]]:
+    def wait_for_head(self) -> tuple[int, list[tuple[bytes, bytes]]]:
         """Status and headers. Raises what the application raised before."""
         first: tuple[int, list[tuple[bytes, bytes]]] | None = self.parts.get()
         if first is None:
@@ -120,13 +120,13 @@ class _Exchange:
             raise httpx.RemoteProtocolError("the application sent no reply", request=self._request)
         return first
 
-    def _put(self, part: Any) -> None:
+    def _put_part(self, part: Any) -> None:
         while not self.left.is_set():
             with suppress(queue.Full):
                 self.parts.put(part, timeout=0.1)
                 return
 
-    async def _receive(self) -> dict[str, Any]:
+    async def _receive_message(self) -> dict[str, Any]:
         if self._sent:
             await self.left.wait()
             return {"type": "http.disconnect"}
@@ -134,17 +134,17 @@ class _Exchange:
         self._sent = block is None
         return {"type": "http.request", "body": block or b"", "more_body": not self._sent}
 
-    async def _send(self, message: Any) -> None:
+    async def _send_message(self, message: Any) -> None:
         if message["type"] == "http.response.start":
-            await self._hand((message["status"], message["headers"]))
+            await self._hand_over_part((message["status"], message["headers"]))
         elif body := message.get("body"):
-            await self._hand(body)
+            await self._hand_over_part(body)
 
-    async def _hand(self, part: Any) -> None:
+    async def _hand_over_part(self, part: Any) -> None:
         try:
             self.parts.put_nowait(part)
         except queue.Full:
-            await asyncio.to_thread(self._put, part)
+            await asyncio.to_thread(self._put_part, part)
 
 
 class _Reply(httpx.SyncByteStream):

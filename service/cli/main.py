@@ -13,7 +13,7 @@ import typer
 from typer.main import get_command, get_group_from_info
 from typer.models import TyperInfo
 
-from service.cli.loading import loading
+from service.cli.loading import pause_garbage_collector
 from service.cli.output import echo, set_utc
 from service.cli.shell import App, Commands, quiet_libraries, set_json
 
@@ -77,8 +77,8 @@ class Loaded(Mapping[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._loaded:
-            with loading():
-                self._loaded[name] = _load(name, COMMANDS[name])
+            with pause_garbage_collector():
+                self._loaded[name] = _load_command(name, COMMANDS[name])
         return self._loaded[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -100,7 +100,7 @@ class Program(Commands):
         return [*COMMANDS]
 
 
-def _load(name: str, source: Source) -> Any:
+def _load_command(name: str, source: Source) -> Any:
     """A command as it is registered."""
     module, _, attribute = source.place.partition(":")
     found = getattr(import_module(module), attribute)
@@ -121,7 +121,7 @@ app = App(
 )
 
 
-def _version(wanted: bool) -> None:
+def _print_version(wanted: bool) -> None:
     if wanted:
         from loci.version import __version__
 
@@ -134,7 +134,7 @@ def options(
     as_json: Annotated[bool, typer.Option("--json", help="Print data as JSON, for scripts.")] = False,
     utc: Annotated[bool, typer.Option("--utc", help="Print times in UTC, and not as this machine's clock has them.")] = False,
     version: Annotated[  # noqa: ARG001 (handled by its callback)
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     """Memory and knowledge graph for AI agents, inside Postgres.

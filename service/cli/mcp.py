@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from service.cli.loading import loading
-from service.cli.owner_socket import answers, find_service, folder_of, short_path
-from service.cli.relay import relay
-from service.cli.session import embedded_folder, reach
-from service.cli.shell import Failure, explain
-from service.cli.target import base_url, secure, service_folder, stated
+from service.cli.loading import pause_garbage_collector
+from service.cli.owner_socket import answers_request, find_service, folder_of, short_path
+from service.cli.relay import relay_messages
+from service.cli.session import embedded_folder, find_database_url
+from service.cli.shell import Failure, explain_error
+from service.cli.target import base_url, find_stated_value, service_folder, uses_certificates
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -74,48 +74,48 @@ def mcp(
     database, or asks the service of this machine where there is no database. Without --key it acts as the operator.
     """
     sent = headers_of(namespace=namespace, space=space, user=user, key=key)
-    if route := _relayed(url, profile, sent):
-        relay(lambda: find_service(service_folder()), route, sent)
+    if route := _find_relay_address(url, profile, sent):
+        relay_messages(lambda: find_service(service_folder()), route, sent)
         return
-    with loading():
+    with pause_garbage_collector():
         from service.cli.serve import set_up
         from service.mcp.profiles.known import PROFILES
         from service.settings import get_settings
 
     settings = get_settings()
     finish = set_up(settings)
-    backend, headers = prepare(settings, namespace=namespace, space=space, user=user, key=key, url=url)
-    asyncio.run(_speak(backend, headers, finish, PROFILES[profile], settings.max_chars))
+    backend, headers = prepare_backend(settings, namespace=namespace, space=space, user=user, key=key, url=url)
+    asyncio.run(_serve_until_end(backend, headers, finish, PROFILES[profile], settings.max_chars))
 
 
 def headers_of(
     *, namespace: str | None = None, space: str | None = None, user: str | None = None, key: str | None = None
 ) -> dict[str, str]:
     """The headers that say for whom. Options that are not given come from the environment or the file .env."""
-    key = key or stated("LOCI_KEY")
+    key = key or find_stated_value("LOCI_KEY")
     sent = {
-        "x-namespace": namespace or stated("LOCI_NAMESPACE"),
-        "x-space": space or stated("LOCI_SPACE"),
-        "x-user": user or stated("LOCI_USER"),
+        "x-namespace": namespace or find_stated_value("LOCI_NAMESPACE"),
+        "x-space": space or find_stated_value("LOCI_SPACE"),
+        "x-user": user or find_stated_value("LOCI_USER"),
         "authorization": f"Bearer {key}" if key else None,
     }
     return {name: value for name, value in sent.items() if value}
 
 
-def _relayed(url: str | None, profile: Profiles, headers: "Mapping[str, str]") -> str | None:
+def _find_relay_address(url: str | None, profile: Profiles, headers: "Mapping[str, str]") -> str | None:
     """Where a service that runs here answers this profile, if it takes these headers.
 
     It keeps no connection that could be told of changes, so a profile whose resource changes is served by this process.
     """
-    if url or stated("LOCI_URL") or profile is Profiles.REFERENCE_MEMORY:
+    if url or find_stated_value("LOCI_URL") or profile is Profiles.REFERENCE_MEMORY:
         return None
     path = find_service(service_folder())
-    if path is None or not answers(path, f"{API}/agents/me", headers):
+    if path is None or not answers_request(path, f"{API}/agents/me", headers):
         return None
     return "/mcp" if profile is Profiles.LOCI else f"/mcp/{profile}"
 
 
-def prepare(
+def prepare_backend(
     settings: "Settings",
     *,
     namespace: str | None = None,
@@ -126,24 +126,24 @@ def prepare(
 ) -> "tuple[Backend, dict[str, str]]":
     """The service that the tools ask, and the headers that say for whom."""
     headers = headers_of(namespace=namespace, space=space, user=user, key=key)
-    return Backend(settings, url or stated("LOCI_URL"), keyed="authorization" in headers), headers
+    return Backend(settings, url or find_stated_value("LOCI_URL"), keyed="authorization" in headers), headers
 
 
-async def _speak(
+async def _serve_until_end(
     backend: "Backend", headers: dict[str, str], finish: "Callable[[], None]", profile: "Profile", max_chars: int
 ) -> None:
     """Serve until stdin ends, or until told to stop; then `finish`."""
-    with loading():
+    with pause_garbage_collector():
         from mcp.server.stdio import stdio_server
 
         from service.mcp.server import make_server
 
-    missing = await backend.missing()
+    missing = await backend.explain_missing_backend()
     if missing is not None:
         logging.getLogger(__name__).warning("%s. %s", *missing)
         said = f"Loci has nothing to work on: {missing[0]}. {missing[1]} Until then every tool says so; tell the user."
         profile = dataclasses.replace(profile, instructions="\n\n".join(filter(None, (said, profile.instructions))))
-    server = make_server(backend.client, headers, listing=backend.open, profile=profile, max_chars=max_chars)
+    server = make_server(backend.get_client, headers, listing=backend.begin_opening, profile=profile, max_chars=max_chars)
     told = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, told.set)
@@ -174,15 +174,15 @@ class Backend:
         self._task: asyncio.Task[None] | None = None
         self._ended = asyncio.Event()
 
-    async def client(self) -> "httpx.AsyncClient":
+    async def get_client(self) -> "httpx.AsyncClient":
         """A client of it. Raises Unreachable, and the next call tries again."""
-        return await asyncio.shield(self.open())
+        return await asyncio.shield(self.begin_opening())
 
-    def open(self) -> "asyncio.Future[httpx.AsyncClient]":
+    def begin_opening(self) -> "asyncio.Future[httpx.AsyncClient]":
         """Begin to open it, unless that has begun."""
         if self._opened is None or self._task is None:
             self._opened = asyncio.get_running_loop().create_future()
-            self._task = asyncio.create_task(self._hold(self._opened))
+            self._task = asyncio.create_task(self._hold_open(self._opened))
         return self._opened
 
     async def close(self) -> None:
@@ -191,14 +191,17 @@ class Backend:
         if self._task is not None:
             await asyncio.gather(self._task, return_exceptions=True)
 
-    async def missing(self) -> tuple[str, str] | None:
+    async def explain_missing_backend(self) -> tuple[str, str] | None:
         """The error, and its remedy, where there is neither a database nor a service to ask."""
-        usual, folder = self._usual(), self._settings.data_dir.expanduser().resolve()
+        usual, folder = self._guess_usual_address(), self._settings.data_dir.expanduser().resolve()
         lacks = f"there is no database in {folder}"
         if self._is_stated():
             return None
-        if stated("LOCI_DATA_DIR"):
-            return lacks, f"Run `LOCI_DATA_DIR={folder} {_program()} serve`, or leave LOCI_DATA_DIR out: then {usual} is asked."
+        if find_stated_value("LOCI_DATA_DIR"):
+            return (
+                lacks,
+                f"Run `LOCI_DATA_DIR={folder} {_name_program()} serve`, or leave LOCI_DATA_DIR out: then {usual} is asked.",
+            )
         if self._keyed:
             return f"{lacks}, and LOCI_KEY is sent to no service that was not named", (
                 f"Set LOCI_URL where the client's configuration has `env`: {usual} for the service of this machine."
@@ -206,40 +209,41 @@ class Backend:
         if await _is_loci(usual):
             return None
         return f"{lacks}, and no service answers at {usual}", (
-            f"Run `{_program()} serve`: it is found from the next call on, and nothing has to be started again. For another one "
+            f"Run `{_name_program()} serve`: it is found from the next call on, and nothing has to be started again. "
+            "For another one "
             "set LOCI_URL, DATABASE_URL or LOCI_DATA_DIR where the client's configuration has `env`."
         )
 
-    async def _place(self) -> str | None:
+    async def _find_address(self) -> str | None:
         """The address of the service to ask; None: one that runs here, or the database. Raises Failure where there is none."""
         if self._is_stated():
             return self._url
-        if missing := await self.missing():
+        if missing := await self.explain_missing_backend():
             raise Failure(*missing)
-        return self._usual()
+        return self._guess_usual_address()
 
     def _is_stated(self) -> bool:
         """Whether it was said where to look, or a database is here."""
         return bool(self._url or self._settings.database_url or embedded_folder(self._settings))
 
-    def _usual(self) -> str:
+    def _guess_usual_address(self) -> str:
         """Where `loci serve` of this machine listens, with these settings."""
         from service.cli.serve import reached_at
 
         return f"http://{reached_at(self._settings.host)}:{self._settings.port}"
 
-    async def _hold(self, opened: "asyncio.Future[httpx.AsyncClient]") -> None:
+    async def _hold_open(self, opened: "asyncio.Future[httpx.AsyncClient]") -> None:
         """Keep it open until the end, in one task."""
         from service.mcp.server import Unreachable
 
         try:
-            url = await self._place()
-            async with _remote(url) if url else _here(self._settings, self._ended) as client:
+            url = await self._find_address()
+            async with _open_remote_client(url) if url else _open_local_client(self._settings, self._ended) as client:
                 opened.set_result(client)
                 await self._ended.wait()
         except Exception as error:
             self._task = None
-            known = explain(error)
+            known = explain_error(error)
             if known is None:
                 logging.getLogger(__name__).exception("the database does not open")
             message, hint = known or ("something went wrong while the database was opened; stderr has it", None)
@@ -253,39 +257,41 @@ async def _is_loci(url: str) -> bool:
     import httpx
 
     try:
-        async with httpx.AsyncClient(trust_env=False, timeout=LOOK_SECONDS, verify=secure(url)) as client:
+        async with httpx.AsyncClient(trust_env=False, timeout=LOOK_SECONDS, verify=uses_certificates(url)) as client:
             said = (await client.get(f"{url}{API}/agents/me")).json()
     except (httpx.HTTPError, ValueError):
         return False
     return isinstance(said, dict) and ("agent_id" in said or str(said.get("type")).startswith("urn:loci:"))
 
 
-def _program() -> str:
+def _name_program() -> str:
     """The started program, as it can be started from anywhere."""
     started = Path(sys.argv[0]).resolve()
     return str(started) if started.name == "loci" else "loci"
 
 
 @asynccontextmanager
-async def _remote(url: str) -> "AsyncIterator[httpx.AsyncClient]":
+async def _open_remote_client(url: str) -> "AsyncIterator[httpx.AsyncClient]":
     import httpx
 
     from service.http.caller import MCP_AGENT
 
     agent = {"User-Agent": MCP_AGENT}
     where, timeout = base_url(url), httpx.Timeout(300, connect=5)
-    async with httpx.AsyncClient(base_url=f"{where}{API}/", headers=agent, timeout=timeout, verify=secure(where)) as client:
+    async with httpx.AsyncClient(
+        base_url=f"{where}{API}/", headers=agent, timeout=timeout, verify=uses_certificates(where)
+    ) as client:
         yield client
 
 
 @asynccontextmanager
-async def _here(settings: "Settings", ended: "asyncio.Event") -> "AsyncIterator[httpx.AsyncClient]":
+async def _open_local_client(settings: "Settings", ended: "asyncio.Event") -> "AsyncIterator[httpx.AsyncClient]":
     """The service that runs on the database which is configured, else an application of this process."""
     import httpx
 
     path = find_service(folder_of(settings.data_dir, settings.database_url))
     if path is None:
-        async with _own(settings, ended) as client:
+        async with _open_own_application(settings, ended) as client:
             yield client
         return
     from service.http.caller import MCP_AGENT
@@ -297,13 +303,13 @@ async def _here(settings: "Settings", ended: "asyncio.Event") -> "AsyncIterator[
 
 
 @asynccontextmanager
-async def _own(settings: "Settings", ended: asyncio.Event) -> "AsyncIterator[httpx.AsyncClient]":
+async def _open_own_application(settings: "Settings", ended: asyncio.Event) -> "AsyncIterator[httpx.AsyncClient]":
     """An application in this process. It listens nowhere: who can start it can read the database, so it asks for no key."""
     import httpx
 
     from service.mcp.http import over_mcp
 
-    url, server = await asyncio.to_thread(reach, settings)
+    url, server = await asyncio.to_thread(find_database_url, settings)
     try:
         if ended.is_set():
             raise Failure("ended before it was open")
@@ -316,11 +322,11 @@ async def _own(settings: "Settings", ended: asyncio.Event) -> "AsyncIterator[htt
             yield client
     finally:
         if server is not None:
-            await asyncio.to_thread(server.stop)
+            await asyncio.to_thread(server.leave_server)
 
 
 def _make_app(settings: "Settings", url: str, server: Any) -> Any:
-    with loading():
+    with pause_garbage_collector():
         from service.app import create_app
 
     return create_app(settings.model_copy(update={"host": "127.0.0.1", "require_keys": False}), url, server)

@@ -15,7 +15,7 @@ from service.llm.prompts import BadPrompt, Prompts
 from service.llm.schemas import schema_of, text_of
 from service.settings import LLMSettings, Settings
 
-SECONDS = 60.0  # for all trials, where nobody says how many
+TRIAL_SECONDS = 60.0  # for all trials, where nobody says how many
 BEYOND = 3  # times its limit that a call is given, so as to hear what limit would do
 SPARE = 1.5  # times what a call has taken that its limit should be
 
@@ -37,7 +37,7 @@ class Result:
     given_up: bool = False  # it had not answered yet
 
 
-async def check_model(settings: Settings, seconds: float = SECONDS) -> list[Check]:
+async def check_model(settings: Settings, seconds: float = TRIAL_SECONDS) -> list[Check]:
     """Ask the model a tiny question and, for so many seconds in all, for each purpose once. No namespace's budget pays for it."""
     try:
         model = make_model(settings.llm)
@@ -76,23 +76,23 @@ async def _try_purposes(model: ChatModel, settings: Settings, seconds: float) ->
     for place, trial in enumerate(TRIALS):
         left = until - time.monotonic()
         if left <= 0:
-            untried = ", ".join(trial.name for trial in TRIALS[place:])
+            untried = ", ".join(trial.trial_name for trial in TRIALS[place:])
             return [*checks, Check("model time", True, f"{seconds:g} s were over before {untried}: try --model-seconds 600")]
-        checks.append(_judged(await _tried(model, settings.llm, trial, prompts, left), settings))
+        checks.append(_judge_trial(await _run_trial(model, settings.llm, trial, prompts, left), settings))
     return checks
 
 
-async def _tried(model: ChatModel, settings: LLMSettings, trial: Trial, prompts: Prompts, left: float) -> Result:
+async def _run_trial(model: ChatModel, settings: LLMSettings, trial: Trial, prompts: Prompts, left: float) -> Result:
     """Ask once, as a real call does."""
     started = time.monotonic()
-    patience = min(left, BEYOND * trial.seconds(settings))
+    patience = min(left, BEYOND * trial.limit_seconds(settings))
     try:
         sizes = await model.measure()
-        things = trial.fitting(prompts, sizes, settings)
+        things = trial.count_fitting_things(prompts, sizes, settings)
         async with asyncio.timeout(patience):
             answer = await model.complete(
-                trial.messages(prompts, things),
-                schema=trial.schema(prompts, things, sizes, settings.max_tokens),
+                trial.make_messages(prompts, things),
+                schema=trial.make_schema(prompts, things, sizes, settings.max_tokens),
                 title=trial.purpose,
                 deadline=patience + 1,
             )
@@ -110,24 +110,26 @@ async def _tried(model: ChatModel, settings: LLMSettings, trial: Trial, prompts:
     return Result(trial, took, answer)
 
 
-def _judged(result: Result, settings: Settings) -> Check:
+def _judge_trial(result: Result, settings: Settings) -> Check:
     """Result of a trial: its speed, whether its limit can be kept, and what to set."""
-    trial, name = result.trial, f"model {result.trial.name}"
-    limit = trial.seconds(settings.llm)
+    trial, name = result.trial, f"model {result.trial.trial_name}"
+    limit = trial.limit_seconds(settings.llm)
     setting = f"LOCI_LLM__{trial.limit.upper()}"
     if result.given_up:
         late = result.took >= limit
         said = f"no answer within {result.took:.0f} s, of {limit:g} ({setting})"
-        return Check(name, not late, f"{said}: {_advice(trial, None, settings)}" if late else f"{said}; try --model-seconds 600")
-    said = _speed(result)
+        return Check(
+            name, not late, f"{said}: {_advise_settings(trial, None, settings)}" if late else f"{said}; try --model-seconds 600"
+        )
+    said = _describe_speed(result)
     if result.fault is not None:
         return Check(name, False, f"{said}: {result.fault}" if said else result.fault)
     if result.took > limit:
-        return Check(name, False, f"{said}, more than {limit:g} ({setting}): {_advice(trial, result.took, settings)}")
+        return Check(name, False, f"{said}, more than {limit:g} ({setting}): {_advise_settings(trial, result.took, settings)}")
     return Check(name, True, said)
 
 
-def _speed(result: Result) -> str:
+def _describe_speed(result: Result) -> str:
     """Tokens and seconds of a call, as far as the endpoint has counted."""
     completion = result.completion
     if completion is None:
@@ -138,7 +140,7 @@ def _speed(result: Result) -> str:
     return f"{prompt:,} tokens read and {said:,} written in {result.took:.1f} s, {said / max(result.took, 0.001):,.0f} a second"
 
 
-def _advice(trial: Trial, took: float | None, settings: Settings) -> str:
+def _advise_settings(trial: Trial, took: float | None, settings: Settings) -> str:
     """The remedy that gives a purpose its answer, or what is done without."""
     without = {"recall_deadline": "questions are searched as they are", "request_deadline": "rules decide"}.get(trial.limit)
     deadlines = settings.deadlines

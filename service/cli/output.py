@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from service.text.visible import visible, visible_json
+from service.text.visible import show_hidden_characters, visible_json
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 PIPED_WIDTH = 160
 GAP = 2  # between columns
-LEAST = 20  # characters of a column that is folded
+LEAST_COLUMN_CHARACTERS = 20  # characters of a column that is folded
 FIELDS = 2  # columns of a table of a thing's fields, which is one already
 TIMES = frozenset({"as_of", "at", "hour", "known_at"})  # columns of moments, and those whose names end so
 ENDINGS = ("_at", "_from", "_to", "_since", "_before", "_after")
@@ -26,7 +26,7 @@ _UTC: ContextVar[bool] = ContextVar("utc", default=False)
 
 def echo(text: str = "", *, err: bool = False) -> None:
     """Print a line on stdout or stderr. All output passes here or through a table, so nothing stored moves the cursor."""
-    typer.echo(visible(text), err=err)
+    typer.echo(show_hidden_characters(text), err=err)
 
 
 def print_json(value: object) -> None:
@@ -42,7 +42,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, fol
 
     On one, the column `fold` takes what room is left; where too little is, each row is its fields, one under the other.
     """
-    cells = [[show(value, column) for column, value in zip(columns, row, strict=True)] for row in rows]
+    cells = [[format_cell(value, column) for column, value in zip(columns, row, strict=True)] for row in rows]
     place = columns.index(fold) if fold is not None else None
     columns = with_offset(columns)
     fold = None if place is None else columns[place]
@@ -55,7 +55,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, fol
     taken = sum(
         max(map(len, column)) + GAP for name, column in zip(columns, zip(columns, *cells, strict=True), strict=True) if name != fold
     )
-    if len(columns) > FIELDS and taken + LEAST * (fold is not None) > console().width:
+    if len(columns) > FIELDS and taken + LEAST_COLUMN_CHARACTERS * (fold is not None) > make_console().width:
         _print_records(columns, cells)
         return
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
@@ -64,7 +64,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, fol
     for row in cells:
         table.add_row(*(Text(cell) for cell in row))
     table.expand = fold is not None
-    console().print(table)
+    make_console().print(table)
 
 
 def _print_records(columns: Sequence[str], rows: list[list[str]]) -> None:
@@ -74,7 +74,7 @@ def _print_records(columns: Sequence[str], rows: list[list[str]]) -> None:
         if number:
             echo()
         for name, cell in zip(columns, row, strict=True):
-            flag(f"{name:<{width}} ", cell, None, err=False)
+            print_flagged_line(f"{name:<{width}} ", cell, None, err=False)
 
 
 def _print_lines(rows: list[list[str]]) -> None:
@@ -92,18 +92,18 @@ def print_rows(columns: Sequence[str], rows: Iterable[Mapping[str, object]], *, 
 
 def print_fields(row: Mapping[str, object], heading: str = "field") -> None:
     """Print a thing: each of its fields with its value."""
-    shown = zip(with_offset([*row]), (show(value, name) for name, value in row.items()), strict=True)
+    shown = zip(with_offset([*row]), (format_cell(value, name) for name, value in row.items()), strict=True)
     print_table((heading, "value"), [*shown], fold="value")
 
 
-def flag(word: str, text: str, colour: str | None, *, err: bool = True) -> None:
+def print_flagged_line(word: str, text: str, colour: str | None, *, err: bool = True) -> None:
     """Print a line whose first word has a colour, on a terminal that has them."""
     stream = sys.stderr if err else sys.stdout
     coloured = stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    typer.echo(f"{typer.style(word, fg=colour, bold=True) if coloured else word} {visible(text)}", err=err)
+    typer.echo(f"{typer.style(word, fg=colour, bold=True) if coloured else word} {show_hidden_characters(text)}", err=err)
 
 
-def console(*, err: bool = False) -> "Console":
+def make_console(*, err: bool = False) -> "Console":
     """A console on stdout or stderr; colour as NO_COLOR and the terminal have it."""
     from rich.console import Console
 
@@ -111,7 +111,7 @@ def console(*, err: bool = False) -> "Console":
     return Console(file=stream, width=None if stream.isatty() else PIPED_WIDTH, highlight=False)
 
 
-def moment(text: str) -> datetime:
+def parse_moment(text: str) -> datetime:
     """A time as the service says it."""
     return datetime.fromisoformat(text)
 
@@ -121,20 +121,20 @@ def set_utc(wanted: bool) -> None:
     _UTC.set(wanted)
 
 
-def clock() -> tzinfo:
+def display_time_zone() -> tzinfo:
     """The clock of all times that are printed: this machine's, with the offset of this moment, or UTC."""
     return UTC if _UTC.get() else datetime.now().astimezone().tzinfo or UTC
 
 
-def offset() -> str:
+def format_utc_offset() -> str:
     """How far that clock is from UTC, as +05:30; empty where it is UTC."""
-    away = datetime.now(clock()).strftime("%z")
+    away = datetime.now(display_time_zone()).strftime("%z")
     return "" if away == "+0000" else f"{away[:3]}:{away[3:]}"
 
 
 def with_offset(names: Sequence[str]) -> list[str]:
     """Names of columns or fields, the first one of times with the offset of all: where none stands, times are UTC."""
-    first = next((place for place, name in enumerate(names) if is_time(name)), None) if (away := offset()) else None
+    first = next((place for place, name in enumerate(names) if is_time(name)), None) if (away := format_utc_offset()) else None
     return [f"{name} ({away})" if place == first else name for place, name in enumerate(names)]
 
 
@@ -147,12 +147,12 @@ def show_time(value: object, name: str) -> object:
     """A value as it is, but one that is a moment as the clock has it."""
     if isinstance(value, str) and is_time(name):
         with suppress(ValueError):
-            read = moment(value)
+            read = parse_moment(value)
             value = read if read.tzinfo else value
-    return value.astimezone(clock()).strftime("%Y-%m-%d %H:%M") if isinstance(value, datetime) else value
+    return value.astimezone(display_time_zone()).strftime("%Y-%m-%d %H:%M") if isinstance(value, datetime) else value
 
 
-def show(value: object, column: str = "") -> str:
+def format_cell(value: object, column: str = "") -> str:
     """A value in a cell."""
     if value is None:
         return "-"
@@ -162,11 +162,11 @@ def show(value: object, column: str = "") -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
     if isinstance(value, (dict, list)):
-        parts = (f"{k}: {show_time(v, k)}" for k, v in value.items()) if isinstance(value, dict) else map(_part, value)
-        return visible(", ".join(parts))
-    return visible(str(value))
+        parts = (f"{k}: {show_time(v, k)}" for k, v in value.items()) if isinstance(value, dict) else map(_format_list_item, value)
+        return show_hidden_characters(", ".join(parts))
+    return show_hidden_characters(str(value))
 
 
-def _part(value: object) -> str:
+def _format_list_item(value: object) -> str:
     """An item of a list in a cell."""
     return str({name: show_time(part, name) for name, part in value.items()} if isinstance(value, dict) else value)

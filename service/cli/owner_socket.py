@@ -31,10 +31,10 @@ def folder_of(data_folder: Path, database_url: str | None) -> Path:
 
 def find_service(folder: Path) -> Path | None:
     """The socket of a service that answers, the newest first; None where there is none, or it is another user's."""
-    for path in _sockets(folder):
+    for path in _list_sockets(folder):
         with suppress(OSError):
             if path.stat().st_uid == os.geteuid():
-                connect(path).close()
+                connect_to_socket(path).close()
                 return path
     return None
 
@@ -44,7 +44,7 @@ def port_of(path: Path) -> str:
     return path.name.partition("-")[0]
 
 
-def connect(path: Path, timeout: float | None = ANSWER_SECONDS) -> socket.socket:
+def connect_to_socket(path: Path, timeout: float | None = ANSWER_SECONDS) -> socket.socket:
     """A connection. Raises OSError where nobody listens."""
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     connection.settimeout(timeout)
@@ -56,13 +56,13 @@ def connect(path: Path, timeout: float | None = ANSWER_SECONDS) -> socket.socket
     return connection
 
 
-def answers(path: Path, route: str, headers: Mapping[str, str]) -> bool:
+def answers_request(path: Path, route: str, headers: Mapping[str, str]) -> bool:
     """Whether the service there says yes to a request."""
     from http.client import HTTPConnection, HTTPException
 
     connection = HTTPConnection("localhost")
     try:
-        connection.sock = connect(path)
+        connection.sock = connect_to_socket(path)
         connection.request("GET", route, headers={name: value.encode() for name, value in headers.items()})
         return connection.getresponse().status == OK
     except (OSError, HTTPException):
@@ -91,7 +91,7 @@ class OwnerSocket:
             self.close()
             raise
 
-    def show(self) -> None:
+    def publish_socket(self) -> None:
         """Let it be found, under a name that was never there without somebody listening."""
         self.listener.listen(BACKLOG)
         self._hidden.rename(self._path)
@@ -116,7 +116,7 @@ def leave_socket(data_folder: Path, database_url: str | None, port: int) -> Owne
         return None
 
 
-def _sockets(folder: Path) -> list[Path]:
+def _list_sockets(folder: Path) -> list[Path]:
     """The sockets of a folder, the newest first."""
     found = []
     with suppress(OSError):
@@ -130,9 +130,9 @@ def _sockets(folder: Path) -> list[Path]:
 
 def _remove_unserved(folder: Path) -> None:
     """Take away what services that were killed have left."""
-    for path in _sockets(folder):
+    for path in _list_sockets(folder):
         try:
-            connect(path).close()
+            connect_to_socket(path).close()
         except ConnectionRefusedError:
             path.unlink(missing_ok=True)
         except OSError:

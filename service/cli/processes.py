@@ -39,14 +39,14 @@ class Child:
     channel: socket.socket
     began: float
 
-    async def ready(self) -> bool:
+    async def wait_until_ready(self) -> bool:
         """Wait until it serves; False if it ends before, or takes too long."""
         with suppress(TimeoutError, OSError):
             async with asyncio.timeout(READY_SECONDS):
                 return await asyncio.get_running_loop().sock_recv(self.channel, 1) == b"1"
         return False
 
-    async def end(self) -> None:
+    async def end_process(self) -> None:
         """Tell it to end, and see to it."""
         with suppress(ProcessLookupError):
             self.process.terminate()
@@ -71,7 +71,7 @@ class Group:
         self._renewing = asyncio.Event()
 
     @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
+    async def run_processes(self) -> AsyncIterator[None]:
         """Start all, and keep them there until the block ends. Raises Failure when one does not get to serve."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -80,24 +80,24 @@ class Group:
         background = Supervisor()
         try:
             for place in range(len(self._children)):
-                self._children[place] = await self._start()
-            for child in self._living():
-                if not await self._or_end(child.ready()) and not self._ending.is_set():
+                self._children[place] = await self._start_child()
+            for child in self._list_living():
+                if not await self._or_end(child.wait_until_ready()) and not self._ending.is_set():
                     raise Failure("a process ended before it was ready; the reason is printed above")
             for place in range(len(self._children)):
-                background.start(f"process {place}", partial(self._keep, place))
-            background.start("renewal", self._renew)
+                background.start_task(f"process {place}", partial(self._keep_running, place))
+            background.start_task("renewal", self._renew_children)
             yield
         finally:
             self._ending.set()
-            await background.close()
-            await asyncio.gather(*(child.end() for child in self._living()))
+            await background.end_tasks()
+            await asyncio.gather(*(child.end_process() for child in self._list_living()))
 
-    async def ended(self) -> None:
+    async def wait_for_end(self) -> None:
         """Wait until the group is told to end."""
         await self._ending.wait()
 
-    def _living(self) -> list[Child]:
+    def _list_living(self) -> list[Child]:
         return [child for child in self._children if child is not None]
 
     async def _or_end(self, waiting: Coroutine[None, None, bool]) -> bool:
@@ -111,7 +111,7 @@ class Group:
             return False
         return bool(task.result())
 
-    async def _start(self) -> Child:
+    async def _start_child(self) -> Child:
         ours, theirs = socket.socketpair()
         with theirs:
             ours.setblocking(False)
@@ -122,37 +122,37 @@ class Group:
             )  # fmt: skip
         return Child(process, ours, time.monotonic())
 
-    async def _keep(self, place: int) -> None:
+    async def _keep_running(self, place: int) -> None:
         """Start a process again when it has died."""
         failures = 0
         while True:
             child = self._children[place]
             if child is None:
-                child = self._children[place] = await self._start()
+                child = self._children[place] = await self._start_child()
             code = await child.process.wait()
             if self._children[place] is not child:
                 continue  # it has a successor
             child.channel.close()
             failures = 1 if time.monotonic() - child.began > STEADY_SECONDS else failures + 1
             log.warning("process %d ended with code %d; another takes its place", child.process.pid, code)
-            await asyncio.sleep(RESTARTS.after(failures))
+            await asyncio.sleep(RESTARTS.pause_after(failures))
             if self._children[place] is child:
                 self._children[place] = None
 
-    async def _renew(self) -> None:
+    async def _renew_children(self) -> None:
         """On SIGHUP give each process a successor, one after the other."""
         while True:
             await self._renewing.wait()
             self._renewing.clear()
             for place, old in enumerate(list(self._children)):
-                new = await self._start()
-                if not await new.ready():
+                new = await self._start_child()
+                if not await new.wait_until_ready():
                     log.error("a new process does not get to serve; the others stay as they are")
-                    await new.end()
+                    await new.end_process()
                     break
                 self._children[place] = new
                 if old is not None:
-                    await old.end()
+                    await old.end_process()
             else:
                 log.info("all %d processes are new", len(self._children))
 

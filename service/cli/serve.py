@@ -14,10 +14,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from service.cli.loading import loading
+from service.cli.loading import pause_garbage_collector
 from service.cli.output import echo
 from service.cli.owner_socket import OwnerSocket, leave_socket
-from service.cli.session import Session, check_revision, command_origin, open_pool, prepare_embedded, reach, start_embedded
+from service.cli.session import (
+    Session,
+    check_revision,
+    command_origin,
+    find_database_url,
+    open_pool,
+    prepare_embedded,
+    start_embedded,
+)
 from service.cli.shell import Failure
 
 if TYPE_CHECKING:
@@ -83,20 +91,20 @@ def set_up(settings: "Settings") -> "Callable[[], None]":
 
 def _serve_own(settings: "Settings", *, demo: bool) -> None:
     """Listen, open the database, and serve: in this process, or in several."""
-    with bind(settings.host, settings.port) as listener:
+    with bind_socket(settings.host, settings.port) as listener:
         settings = settings.model_copy(update={"port": listener.getsockname()[1]})
-        url, server = _open(settings)
+        url, server = _open_database(settings)
         owners = leave_socket(settings.data_dir, settings.database_url, settings.port)
         try:
             if settings.workers > 1:
                 asyncio.run(_serve_many(settings, url, server, listener, owners, demo=demo))
             else:
-                _run(settings, url, server, listener, owners, demo=demo)
+                _run_service(settings, url, server, listener, owners, demo=demo)
         finally:
             if owners is not None:
                 owners.close()
             if server is not None:
-                server.stop()
+                server.leave_server()
 
 
 def _serve_inherited(settings: "Settings", inherit: str) -> None:
@@ -121,19 +129,19 @@ async def _serve_many(
     demo: bool,
 ) -> None:
     """Check once, load the demo, and keep the processes running until told to end."""
-    with loading():
-        from service.app import check, watch
+    with pause_garbage_collector():
+        from service.app import check_before_serving, restart_dead_server
         from service.cli.demo import load_demo
         from service.cli.processes import FOLDER, Group, metrics_folder
         from service.supervision import Supervisor
 
     async with open_pool(url) as pool:
-        await check(pool, settings)
+        await check_before_serving(pool, settings)
         if demo:
             await load_demo(Session(settings, pool, command_origin()))
     background = Supervisor()
     if server is not None:
-        background.start("embedded server", partial(watch, server))
+        background.start_task("embedded server", partial(restart_dead_server, server))
     with metrics_folder() as folder:
         handed_down = {
             "LOCI_DATABASE_URL": url,
@@ -145,15 +153,15 @@ async def _serve_many(
         }
         sockets = [listener] if owners is None else [listener, owners.listener]
         group = Group(settings.workers, sockets, handed_down)
-        async with group.running():
+        async with group.run_processes():
             if owners is not None:
-                owners.show()
-            announce(settings, demo=demo)
-            await group.ended()
-    await background.close()
+                owners.publish_socket()
+            announce_address(settings, demo=demo)
+            await group.wait_for_end()
+    await background.end_tasks()
 
 
-def bind(host: str, port: int) -> socket.socket:
+def bind_socket(host: str, port: int) -> socket.socket:
     """A socket bound to an address, before anything slow starts. Raises Failure when the port is taken."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
@@ -169,7 +177,7 @@ def bind(host: str, port: int) -> socket.socket:
     return listener
 
 
-def _open(settings: "Settings") -> "tuple[str, EmbeddedServer | None]":
+def _open_database(settings: "Settings") -> "tuple[str, EmbeddedServer | None]":
     """The URL to serve over: an embedded database is brought to this version's schema, a configured one must be there."""
     if settings.database_url:
         asyncio.run(check_revision(settings.database_url))
@@ -178,12 +186,12 @@ def _open(settings: "Settings") -> "tuple[str, EmbeddedServer | None]":
     try:
         prepare_embedded(server)
     except BaseException:
-        server.stop()
+        server.leave_server()
         raise
-    return server.url("loci_app"), server
+    return server.connection_url("loci_app"), server
 
 
-def _run(
+def _run_service(
     settings: "Settings",
     url: str,
     server: "EmbeddedServer | None",
@@ -195,13 +203,13 @@ def _run(
     """Serve in this process."""
     sockets = [listener] if owners is None else [listener, owners.listener]
 
-    def begin() -> None:
+    def announce_start() -> None:
         listener.listen(BACKLOG)  # whoever reads that it listens may connect at once
         if owners is not None:
-            owners.show()
-        announce(settings, demo=demo)
+            owners.publish_socket()
+        announce_address(settings, demo=demo)
 
-    _run_on(settings, url, server, sockets, begin, demo=demo)
+    _run_on(settings, url, server, sockets, announce_start, demo=demo)
 
 
 def _run_on(
@@ -215,7 +223,7 @@ def _run_on(
     channel: socket.socket | None = None,
 ) -> None:
     """Serve on sockets in this process: TCP first, then the owner's if there is one; `begin` is called when it is ready to."""
-    with loading():
+    with pause_garbage_collector():
         import uvicorn
 
         from service.app import create_app
@@ -239,10 +247,12 @@ def _run_on(
     )
     serving = GracefulServer(config, app.state.loci.feed.close, channel)
     with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
-        runner.run(_serve(app, serving, sockets, begin, demo=demo))
+        runner.run(_serve_application(app, serving, sockets, begin, demo=demo))
 
 
-async def _serve(app: "FastAPI", server: Any, sockets: list[socket.socket], begin: "Callable[[], None]", *, demo: bool) -> None:
+async def _serve_application(
+    app: "FastAPI", server: Any, sockets: list[socket.socket], begin: "Callable[[], None]", *, demo: bool
+) -> None:
     from service.cli.demo import load_demo
 
     state = app.state.loci
@@ -266,10 +276,10 @@ def keep_for_good() -> None:
     gc.freeze()
 
 
-def announce(settings: "Settings", *, demo: bool) -> None:
+def announce_address(settings: "Settings", *, demo: bool) -> None:
     """Say where the service listens: to a person with what to try, else in a line of the log."""
     if demo or sys.stdout.isatty():
-        echo(banner(settings, demo=demo))
+        echo(make_banner(settings, demo=demo))
     else:
         logging.getLogger(__name__).info("Loci listens on http://%s:%d", reached_at(settings.host), settings.port)
 
@@ -280,13 +290,13 @@ def reached_at(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
-def banner(settings: "Settings", *, demo: bool) -> str:
+def make_banner(settings: "Settings", *, demo: bool) -> str:
     """Where the service listens and what to try."""
     from service.http.page import is_built
 
     host = reached_at(settings.host)
     api = f"http://{host}:{settings.port}/api/v1"
-    key = ' -H "authorization: Bearer $LOCI_KEY"' if settings.keys_required else ""
+    key = ' -H "authorization: Bearer $LOCI_KEY"' if settings.requires_keys else ""
     post = f"curl -s{key} -H 'content-type: application/json'"
     lines = [
         f"Loci listens on http://{host}:{settings.port} (documentation at /docs). Stop with Ctrl-C.",
@@ -321,17 +331,17 @@ def worker(
     settings = get_settings()
     finish = set_up(settings)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    url, server = reach(settings)
+    url, server = find_database_url(settings)
     try:
         with suppress(KeyboardInterrupt):
-            asyncio.run(_work(settings, url, settings.metrics_port if metrics_port is None else metrics_port))
+            asyncio.run(_run_worker(settings, url, settings.metrics_port if metrics_port is None else metrics_port))
     finally:
         finish()
         if server is not None:
-            server.stop()
+            server.leave_server()
 
 
-async def _work(settings: "Settings", url: str, metrics_port: int | None) -> None:
+async def _run_worker(settings: "Settings", url: str, metrics_port: int | None) -> None:
     """Work until told to end, which may be before it has begun: what is open by then is closed in order."""
     working = asyncio.ensure_future(_work_on(settings, url, metrics_port))
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -369,14 +379,16 @@ async def _work_on(settings: "Settings", url: str, metrics_port: int | None) -> 
             raise Failure(role.detail)
         logging.getLogger(__name__).info("working with %s", provider.name if provider else "no embedding provider")
         monitor, background = Monitor(url, pool, settings.jobs.lost_after), Supervisor()
-        listening = await expose(monitor, settings.host, metrics_port, settings.metrics_key) if metrics_port is not None else None
+        listening = (
+            await expose_metrics(monitor, settings.host, metrics_port, settings.metrics_key) if metrics_port is not None else None
+        )
         resources = Resources(settings, pool, provider, make_model(settings.llm), Prompts(settings.llm.prompts))
         try:
-            background.start("monitor", monitor.run)
-            Worker(pool, provider, Runner(url, resources, HANDLERS)).start(background)
+            background.start_task("monitor", monitor.note_until_end)
+            Worker(pool, provider, Runner(url, resources, HANDLERS)).start_steps(background)
             await asyncio.Event().wait()
         finally:
-            await background.close()
+            await background.end_tasks()
             await monitor.close()
             if listening is not None:
                 listening.close()
@@ -386,18 +398,18 @@ async def _work_on(settings: "Settings", url: str, metrics_port: int | None) -> 
                 await resources.model.close()
 
 
-async def expose(monitor: "Monitor", host: str, port: int, key: str | None) -> asyncio.Server:
+async def expose_metrics(monitor: "Monitor", host: str, port: int, key: str | None) -> asyncio.Server:
     """Answer every request on a port with the metrics; a worker serves nothing else."""
     from prometheus_client import CONTENT_TYPE_LATEST
 
     from service.observability.metrics_key import authorization_in, may_scrape
 
-    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def answer_scrape(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, TimeoutError):
             async with asyncio.timeout(REQUEST_SECONDS):
                 asked = await reader.readuntil(b"\r\n\r\n")
             admitted = may_scrape(key, authorization_in(asked))
-            body = await monitor.scrape() if admitted else b""
+            body = await monitor.scrape_metrics() if admitted else b""
             status = "200 OK" if admitted else "401 Unauthorized\r\nwww-authenticate: Bearer"
             head = f"content-type: {CONTENT_TYPE_LATEST}\r\ncontent-length: {len(body)}\r\nconnection: close\r\n\r\n"
             writer.write(f"HTTP/1.1 {status}\r\n{head}".encode() + body)
@@ -405,6 +417,6 @@ async def expose(monitor: "Monitor", host: str, port: int, key: str | None) -> a
         writer.close()
 
     try:
-        return await asyncio.start_server(answer, host, port)
+        return await asyncio.start_server(answer_scrape, host, port)
     except OSError as error:
         raise Failure(f"cannot listen on {host}:{port}: {error.strerror}", "Choose another --metrics-port.") from None

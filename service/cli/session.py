@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from service.cli.shell import RUNNING, Failure, first_line
-from service.cli.target import base_url, stated
+from service.cli.target import base_url, find_stated_value
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,39 +31,39 @@ class Session:
     origin: "Origin"
     url: str = ""
 
-    def transaction(
+    def open_transaction(
         self, namespace: str | None, role: str | None = "reader", *, snapshot: bool = False
     ) -> "AbstractAsyncContextManager[Transaction]":
         """Open a transaction of the operator in a namespace; `role` None asks for no namespace; a `snapshot` only reads."""
-        from db.pool import OPERATOR, transaction
+        from db.pool import OPERATOR, open_transaction
 
-        return transaction(self.pool, key_hash=OPERATOR, namespace=namespace, role=role, snapshot=snapshot, origin=self.origin)
+        return open_transaction(self.pool, key_hash=OPERATOR, namespace=namespace, role=role, snapshot=snapshot, origin=self.origin)
 
 
-def run(work: Callable[[Session], Awaitable[T]], *, make: bool = False) -> T:
+def run_command(work: Callable[[Session], Awaitable[T]], *, make: bool = False) -> T:
     """Run work in a session. Starts the embedded server if it is needed and does not run yet; with `make`, makes one."""
     from service.settings import get_settings
 
     settings = get_settings()
-    url, server = reach(settings, make=make)
+    url, server = find_database_url(settings, make=make)
     try:
-        return asyncio.run(_work(settings, url, work))
+        return asyncio.run(_run_in_session(settings, url, work))
     finally:
         if server is not None:
-            server.stop()
+            server.leave_server()
 
 
 def run_in(namespace: str | None, work: "Callable[[Transaction], Awaitable[T]]", role: str | None = "reader") -> T:
     """Run work in one transaction of a namespace (None: of none), and return what it returns."""
 
-    async def within(session: Session) -> T:
-        async with session.transaction(namespace, role) as tx:
+    async def call_work(session: Session) -> T:
+        async with session.open_transaction(namespace, role) as tx:
             return await work(tx)
 
-    return run(within)
+    return run_command(call_work)
 
 
-async def _work(settings: "Settings", url: str, work: Callable[[Session], Awaitable[T]]) -> T:
+async def _run_in_session(settings: "Settings", url: str, work: Callable[[Session], Awaitable[T]]) -> T:
     async with open_pool(url) as pool:
         return await work(Session(settings, pool, command_origin(), url))
 
@@ -76,7 +76,7 @@ def command_origin() -> "Origin":
     return Origin(action=RUNNING.get(), via="cli", operation_id=str(uuid7()))
 
 
-def reach(settings: "Settings", *, make: bool = False) -> tuple[str, "EmbeddedServer | None"]:
+def find_database_url(settings: "Settings", *, make: bool = False) -> tuple[str, "EmbeddedServer | None"]:
     """The URL of the restricted role, and the embedded server if that is the one. Raises Failure where there is no database.
 
     None is made but with `make`. An embedded server that runs already is joined without migrating it again where its revision is
@@ -90,15 +90,15 @@ def reach(settings: "Settings", *, make: bool = False) -> tuple[str, "EmbeddedSe
     try:
         prepare_embedded(server, replayed=not server.joined)
     except BaseException:
-        server.stop()
+        server.leave_server()
         raise
-    return server.url("loci_app"), server
+    return server.connection_url("loci_app"), server
 
 
 def prepare_embedded(server: "EmbeddedServer", *, replayed: bool = True) -> None:
     """Bring an embedded server to this version's schema, unless it is there; `replayed`: with all functions of this version."""
-    if not asyncio.run(_is_current(server.url("loci_app"), replayed=replayed)):
-        bring_up(server.url("postgres"))
+    if not asyncio.run(_is_current(server.connection_url("loci_app"), replayed=replayed)):
+        bring_up(server.connection_url("postgres"))
 
 
 def bring_up(url: str, app_password: str | None = None, *, restored: bool = False) -> None:
@@ -115,8 +115,8 @@ def bring_up(url: str, app_password: str | None = None, *, restored: bool = Fals
 
 def require_embedded(settings: "Settings", *, make: bool = False) -> None:
     """Raise Failure unless the embedded database is the one that is meant, and there is one, or the command may `make` it."""
-    asked = stated("LOCI_URL")
-    if asked and not stated("LOCI_DATA_DIR"):
+    asked = find_stated_value("LOCI_URL")
+    if asked and not find_stated_value("LOCI_DATA_DIR"):
         raise Failure(
             f"`loci {RUNNING.get()}` works on the database itself, and LOCI_URL names a service: {base_url(asked)}",
             "Run it where the database is: with DATABASE_URL, or with LOCI_DATA_DIR for an embedded one.",
@@ -151,7 +151,7 @@ def start_embedded(settings: "Settings") -> "EmbeddedServer":
 
 
 @asynccontextmanager
-async def connect(url: str) -> "AsyncIterator[Connection]":
+async def open_connection(url: str) -> "AsyncIterator[Connection]":
     """One connection in autocommit. Raises Failure when the server cannot be reached."""
     import psycopg
     from psycopg.rows import dict_row
@@ -172,7 +172,7 @@ async def check_revision(url: str) -> None:
     """Raise Failure unless the database is at the revision that this code was written for."""
     from db import health
 
-    async with connect(url) as connection:
+    async with open_connection(url) as connection:
         check = await health.check_revision(connection)
     if not check.ok:
         raise Failure(f"the database is not at this version's schema: {check.detail}")
@@ -182,7 +182,7 @@ async def _is_current(url: str, *, replayed: bool) -> bool:
     from db import health
 
     try:
-        async with connect(url) as connection:
+        async with open_connection(url) as connection:
             return await health.is_replayed(connection) if replayed else (await health.check_revision(connection)).ok
     except Failure:  # the role does not exist yet
         return False

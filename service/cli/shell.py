@@ -14,10 +14,10 @@ import typer
 from typer._coercion import RuntimeParam, TypeDescriptor, build_runtime_param
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
-from service.cli.output import echo, flag, print_json, print_rows, set_utc
-from service.cli.target import as_bytes_shown, base_url, stated
+from service.cli.output import echo, print_flagged_line, print_json, print_rows, set_utc
+from service.cli.target import as_bytes_shown, base_url, find_stated_value
 
-SHOWN = 100
+SHOWN_CHARACTERS = 100
 DIGITS = 19  # of a number that is plainly one
 PREFIX = "Value error, "  # which pydantic puts before what a check of ours, or of the parser, says
 UNAUTHORIZED = 401
@@ -41,14 +41,14 @@ class Plain(RuntimeParam):
     about: TypeDescriptor
 
     def _coerce_value(self, value: Any, param: Any, ctx: Any) -> Any:
-        taken = None if self.parameter_info.parser else _plainly(value, self.annotation)
+        taken = None if self.parameter_info.parser else _convert_plain_value(value, self.annotation)
         low, high = self.parameter_info.min, self.parameter_info.max
         if taken is None or (isinstance(taken, int) and not ((low is None or low <= taken) and (high is None or taken <= high))):
             return build_runtime_param(self.about)._coerce_value(value, param=param, ctx=ctx)
         return taken
 
 
-def _taken_plainly(parameters: Sequence[Any]) -> Sequence[Any]:
+def _accept_plain_values(parameters: Sequence[Any]) -> Sequence[Any]:
     """Parameters of a command, which take what is plainly right so."""
     for each in parameters:
         if isinstance(each, (TyperArgument, TyperOption)):
@@ -57,7 +57,7 @@ def _taken_plainly(parameters: Sequence[Any]) -> Sequence[Any]:
     return parameters
 
 
-def _plainly(value: object, kind: object) -> str | int | None:
+def _convert_plain_value(value: object, kind: object) -> str | int | None:
     """A value that is of a kind as it stands; None: that is not plain."""
     if kind is str:
         return value if isinstance(value, str) else None
@@ -72,7 +72,7 @@ class Texts(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse, and refuse what is not UTF-8."""
-        parameters = _taken_plainly(self.get_params(ctx))
+        parameters = _accept_plain_values(self.get_params(ctx))
         rest = super().parse_args(ctx, args)
         for parameter in parameters:
             for text in _texts_of(ctx.params.get(parameter.name)):
@@ -86,11 +86,11 @@ class Commands(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse, and say in our words what is wrong."""
-        _taken_plainly(self.get_params(ctx))
+        _accept_plain_values(self.get_params(ctx))
         try:
             return super().parse_args(ctx, args)
         except Exception as error:
-            reword(error)
+            reword_usage_error(error)
             raise
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -104,11 +104,11 @@ class Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except Exception as error:
-            reword(error)
-            known = explain(error)
+            reword_usage_error(error)
+            known = explain_error(error)
             if known is None:
                 raise
-            complain(*known)
+            print_error(*known)
             raise typer.Exit(1) from None
 
 
@@ -122,18 +122,18 @@ class App(typer.Typer):
         """Register a command."""
         register = super().command(name, cls=Texts, **options)
 
-        def registered(function: Command) -> Command:
+        def register_command(function: Command) -> Command:
             register(_with_json(function) if json else function)
             return function
 
-        return registered
+        return register_command
 
 
 def _with_json(function: Callable[..., None]) -> Callable[..., None]:
     """A command that takes --json and --utc, too."""
 
     @wraps(function)
-    def command(*arguments: Any, loci_as_json: bool, loci_in_utc: bool, **options: Any) -> None:
+    def run_with_options(*arguments: Any, loci_as_json: bool, loci_in_utc: bool, **options: Any) -> None:
         if loci_as_json:
             set_json(True)
         if loci_in_utc:
@@ -146,9 +146,9 @@ def _with_json(function: Callable[..., None]) -> Callable[..., None]:
         "loci_in_utc": Annotated[bool, typer.Option("--utc", help="Print times in UTC.")],
     }
     added = [Parameter(name, Parameter.KEYWORD_ONLY, default=False, annotation=option) for name, option in options.items()]
-    vars(command)["__signature__"] = known.replace(parameters=[*known.parameters.values(), *added])
-    vars(command)["__annotations__"] = {**{n: p.annotation for n, p in known.parameters.items()}, **options}
-    return command
+    vars(run_with_options)["__signature__"] = known.replace(parameters=[*known.parameters.values(), *added])
+    vars(run_with_options)["__annotations__"] = {**{n: p.annotation for n, p in known.parameters.items()}, **options}
+    return run_with_options
 
 
 def _texts_of(value: object) -> Iterator[str]:
@@ -179,7 +179,7 @@ def quiet_libraries() -> None:
         logging.getLogger(name).setLevel(logging.ERROR)
 
 
-def reword(error: Exception) -> None:
+def reword_usage_error(error: Exception) -> None:
     """Word wrong usage for people: near misses of an unknown option as a question, and nothing of a library's."""
     said = getattr(error, "message", None)
     if isinstance(said, str) and said.startswith(PREFIX):
@@ -190,22 +190,22 @@ def reword(error: Exception) -> None:
         error.possibilities = None  # type: ignore[attr-defined]
 
 
-def complain(message: str, hint: str | None = None) -> None:
+def print_error(message: str, hint: str | None = None) -> None:
     """Print an error on stderr."""
-    flag("error:", message, "red")
+    print_flagged_line("error:", message, "red")
     if hint:
-        flag("hint:", hint, "cyan")
+        print_flagged_line("hint:", hint, "cyan")
 
 
 def complain_of_lines(wrong: Sequence[tuple[int, str]], count: int | None = None) -> None:
     """Print what is wrong with the lines of a file on stderr, the first hundred. `count`: how many are wrong, if that is more."""
-    for line, reason in wrong[:SHOWN]:
+    for line, reason in wrong[:SHOWN_CHARACTERS]:
         echo(f"line {line}: {reason}", err=True)
-    if (more := (count or len(wrong)) - SHOWN) > 0:
+    if (more := (count or len(wrong)) - SHOWN_CHARACTERS) > 0:
         echo(f"… and {more:,} more", err=True)
 
 
-def explain(error: Exception) -> tuple[str, str | None] | None:
+def explain_error(error: Exception) -> tuple[str, str | None] | None:
     """Message and hint of an error that a user can act on; None for one that is a bug here."""
     if isinstance(error, Failure):
         return str(error), error.hint
@@ -213,10 +213,10 @@ def explain(error: Exception) -> tuple[str, str | None] | None:
         from loci.errors import LociError, Unavailable
 
         if isinstance(error, LociError):
-            asked = stated("LOCI_URL")
+            asked = find_stated_value("LOCI_URL")
             if isinstance(error, Unavailable) and error.status is None and asked:
                 return f"no service answers at {base_url(asked)}: {error.detail}", "Check LOCI_URL, and that the service runs."
-            return _worded(error)
+            return _word_service_error(error)
     if isinstance(error, BrokenPipeError):  # whoever read has left, such as `head`: nobody is told
         return None
     if isinstance(error, OSError):
@@ -225,7 +225,7 @@ def explain(error: Exception) -> tuple[str, str | None] | None:
     return _explain_service(error) or _explain_database(error)
 
 
-def _worded(error: Any) -> tuple[str, str | None]:
+def _word_service_error(error: Any) -> tuple[str, str | None]:
     """The service's own error."""
     wrong = [each for each in error.errors if each.message not in error.detail]
     said = "; ".join([error.detail, *(f"{each.field}: {each.message}" for each in wrong)])
@@ -262,12 +262,12 @@ def _explain_database(error: Exception) -> tuple[str, str | None] | None:
     import psycopg
     from psycopg_pool import PoolClosed, PoolTimeout
 
-    from db.errors import translate
+    from db.errors import translate_error
 
     error = getattr(error, "orig", None) or error  # SQLAlchemy wraps
     if not isinstance(error, (psycopg.Error, PoolTimeout, PoolClosed)):
         return None
-    known = translate(error)
+    known = translate_error(error)
     if known is not None:
         return known.detail, known.hint
     return first_line(error), "`loci doctor` checks the database."
@@ -297,7 +297,7 @@ def set_json(wanted: bool) -> None:
     _JSON.set(wanted)
 
 
-def tell(value: Any, otherwise: Callable[[], None]) -> None:
+def tell_result(value: Any, otherwise: Callable[[], None]) -> None:
     """Print what a command found or did: as JSON where that was asked for, else for people."""
     if wants_json():
         print_json(value)
@@ -307,15 +307,15 @@ def tell(value: Any, otherwise: Callable[[], None]) -> None:
 
 def tell_rows(rows: Sequence[Mapping[str, Any]], *columns: str, fold: str | None = None) -> None:
     """Print a list: as JSON, or these columns of it."""
-    tell(rows, lambda: print_rows(columns, rows, fold=fold))
+    tell_result(rows, lambda: print_rows(columns, rows, fold=fold))
 
 
-def said(text: str) -> Callable[[], None]:
+def message_printer(text: str) -> Callable[[], None]:
     """A line on stderr for people: what was done, where there is nothing to read."""
     return lambda: echo(text, err=True)
 
 
-def confirm(question: str, *, yes: bool) -> None:
+def confirm_or_exit(question: str, *, yes: bool) -> None:
     """Ask before what cannot be undone, unless told not to. Ends the command where the answer is no."""
     if not yes:
         typer.confirm(question, abort=True, err=True)

@@ -14,7 +14,7 @@ from db.standbys import PLACE, name_of
 from service.cli.shell import first_line
 
 ANSWER = 3  # seconds in which a standby must answer
-LONGEST = 10.0  # seconds that one is waited for at most
+LONGEST_WAIT_SECONDS = 10.0  # seconds that one is waited for at most
 LOOK_EVERY = 0.05
 
 
@@ -32,11 +32,11 @@ async def check_standbys(urls: Sequence[str], staleness: float, primary: Connect
     if not urls:
         return [Check("standbys", True, "none is named: the primary answers all reads")]
     asked = time.monotonic()
-    head = None if primary is None else await _place(primary)
-    return list(await asyncio.gather(*(_check(url, nth, staleness, head, asked) for nth, url in enumerate(urls))))
+    head = None if primary is None else await _read_log_position(primary)
+    return list(await asyncio.gather(*(_check_standby(url, nth, staleness, head, asked) for nth, url in enumerate(urls))))
 
 
-async def _check(url: str, nth: int, staleness: float, head: Place | None, asked: float) -> Check:
+async def _check_standby(url: str, nth: int, staleness: float, head: Place | None, asked: float) -> Check:
     try:
         name = f"standby {name_of(url, nth)}"
     except psycopg.ProgrammingError:  # whose words may hold a password
@@ -44,7 +44,7 @@ async def _check(url: str, nth: int, staleness: float, head: Place | None, asked
     opening = psycopg.AsyncConnection.connect(url, autocommit=True, row_factory=dict_row, connect_timeout=ANSWER)
     try:
         async with await opening as standby:
-            fine, said = await _compare(standby, staleness, head, asked)
+            fine, said = await _compare_positions(standby, staleness, head, asked)
     except (psycopg.OperationalError, TimeoutError) as error:
         return Check(name, False, f"does not answer: {first_line(error)}")
     except psycopg.Error as error:
@@ -52,11 +52,11 @@ async def _check(url: str, nth: int, staleness: float, head: Place | None, asked
     return Check(name, fine, said if fine else f"{said}; reads leave it out")
 
 
-async def _compare(standby: Connection, staleness: float, head: Place | None, asked: float) -> tuple[bool, str]:
+async def _compare_positions(standby: Connection, staleness: float, head: Place | None, asked: float) -> tuple[bool, str]:
     """Whether reads may go to a standby: it must reach in time the position that the primary had when that was `asked`."""
     while True:
         async with asyncio.timeout(ANSWER):
-            place = await _place(standby)
+            place = await _read_log_position(standby)
         waited = time.monotonic() - asked
         if not place.standby:
             return False, "is no standby: it takes writes itself"
@@ -67,19 +67,19 @@ async def _compare(standby: Connection, staleness: float, head: Place | None, as
             return False, f"does not follow the primary's log: it is {known}, and the primary in {head.timeline}"
         if place.position >= without_head(head.position):
             return waited <= staleness, f"is a standby, at most {waited:.1f} s behind"
-        if waited >= min(staleness, LONGEST):
-            lacks = f"it lacks {head.position - place.position:,} bytes of log{await _last(standby)}"
+        if waited >= min(staleness, LONGEST_WAIT_SECONDS):
+            lacks = f"it lacks {head.position - place.position:,} bytes of log{await _read_last_commit(standby)}"
             return waited < staleness, f"is a standby, more than {waited:.1f} s behind: {lacks}"
         await asyncio.sleep(LOOK_EVERY)
 
 
-async def _place(connection: Connection) -> Place:
+async def _read_log_position(connection: Connection) -> Place:
     row = await (await connection.execute(PLACE, prepare=False)).fetchone()
     assert row is not None  # noqa: S101 (one row always)
     return Place(row["standby"], position_of(row["position"] or "0/0"), row["timeline"] or 0)
 
 
-async def _last(standby: Connection) -> str:
+async def _read_last_commit(standby: Connection) -> str:
     """When what a standby has replayed last was committed; nothing where that is not known."""
     statement = "select pg_last_xact_replay_timestamp() at time zone 'UTC' as at"
     async with asyncio.timeout(ANSWER):

@@ -29,17 +29,19 @@ class Target:
     namespace: str | None = None
 
 
-def target() -> Target:
+def read_target() -> Target:
     """Settings of the environment, or of the file .env."""
-    return Target(*(stated(name) for name in ("LOCI_URL", "LOCI_KEY", "LOCI_NAMESPACE")))
+    return Target(*(find_stated_value(name) for name in ("LOCI_URL", "LOCI_KEY", "LOCI_NAMESPACE")))
 
 
 def service_folder() -> Path:
     """Where services on the database that is configured here leave their sockets."""
-    return folder_of(Path(stated("LOCI_DATA_DIR") or DATA_FOLDER), stated("LOCI_DATABASE_URL", "DATABASE_URL"))
+    return folder_of(
+        Path(find_stated_value("LOCI_DATA_DIR") or DATA_FOLDER), find_stated_value("LOCI_DATABASE_URL", "DATABASE_URL")
+    )
 
 
-def stated(*names: str) -> str | None:
+def find_stated_value(*names: str) -> str | None:
     """The first of these variables that is set, in the environment or else in the file; None where it is empty.
 
     Raises BadParameter: it is not UTF-8.
@@ -76,6 +78,6 @@ def base_url(url: str) -> str:
     return url.rstrip("/").removesuffix("/mcp").removesuffix(API)
 
 
-def secure(url: str) -> bool:
+def uses_certificates(url: str) -> bool:
     """Whether certificates will be asked for: reading those of all authorities takes 20 ms, and no redirect is followed."""
     return url.lower().startswith("https:")

@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 from loci.attempts import Attempts
 from loci.errors import Reply, TimedOut, Unavailable, error_of, error_without_reply
 from loci.requests import Request
-from service.cli.owner_socket import ANSWER_SECONDS, connect
+from service.cli.owner_socket import ANSWER_SECONDS, connect_to_socket
 
 if TYPE_CHECKING:
     import httpx
@@ -64,23 +64,23 @@ class OwnerWire:
             with _Connection(self._path) as connection:
                 connection.connect()
                 sent = True
-                return _read(connection.ask(request, headers))
+                return _read_reply(connection.send_request(request, headers))
         except (OSError, HTTPException) as error:
-            return attempts.after_failure(_lost(error), error, sent=sent)
+            return attempts.after_failure(_make_unavailable(error), error, sent=sent)
 
     @contextmanager
     def stream(self, request: Request[Any], headers: Headers) -> Iterator[Iterator[bytes]]:
         """A reply as it comes."""
         with _Connection(self._path, STREAM_SECONDS) as connection:
             try:
-                response = connection.ask(request, headers)
+                response = connection.send_request(request, headers)
                 if response.status >= 300:  # noqa: PLR2004
-                    raise error_of(_read(response))
+                    raise error_of(_read_reply(response))
                 yield iter(partial(response.read1, BLOCK), b"")
             except TimeoutError as error:
                 raise TimedOut("no reply came in time") from error
             except (OSError, HTTPException) as error:
-                raise _lost(error) from error
+                raise _make_unavailable(error) from error
 
 
 class _Connection(HTTPConnection):
@@ -98,10 +98,10 @@ class _Connection(HTTPConnection):
 
     def connect(self) -> None:
         """Open it."""
-        self.sock = connect(self._path, ANSWER_SECONDS)
+        self.sock = connect_to_socket(self._path, ANSWER_SECONDS)
         self.sock.settimeout(self._seconds)
 
-    def ask(self, request: Request[Any], headers: Headers) -> HTTPResponse:
+    def send_request(self, request: Request[Any], headers: Headers) -> HTTPResponse:
         """Send a request; returns when the reply begins, which it may before all is sent."""
         query = urlencode(request.pairs)
         content: Any = request.content
@@ -111,11 +111,11 @@ class _Connection(HTTPConnection):
         return self.getresponse()
 
 
-def _read(response: HTTPResponse) -> _Answer:
+def _read_reply(response: HTTPResponse) -> _Answer:
     return _Answer(response.status, response.reason, response.headers, response.read())  # type: ignore[arg-type]
 
 
-def _lost(error: Exception) -> Unavailable:
+def _make_unavailable(error: Exception) -> Unavailable:
     return Unavailable(f"the service cannot be reached: {error or type(error).__name__}")
 
 

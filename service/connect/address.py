@@ -6,9 +6,9 @@ No file `.env` is read: a hook runs in a project's folder, and what lies there m
 import json
 from typing import NamedTuple
 
-from service.connect.places import Places
+from service.connect.places import UserFolders
 
-NOTED = "service.json"  # in the state folder, written by `loci connect`
+ADDRESS_FILE = "service.json"  # in the state folder, written by `loci connect`
 VARIABLES = {"url": "LOCI_URL", "key": "LOCI_KEY", "namespace": "LOCI_NAMESPACE", "user": "LOCI_USER"}
 USUAL_PORT = "8420"
 
@@ -25,12 +25,12 @@ class Address(NamedTuple):
         """Without the key."""
         return f"Address({self.url!r})"
 
-    def noted(self) -> str:
+    def format_note(self) -> str:
         """A file's word on it."""
         return json.dumps({name: value for name, value in self._asdict().items() if value}, indent=2) + "\n"
 
 
-def find_address(places: Places) -> Address:
+def find_address(places: UserFolders) -> Address:
     """The service that the environment names, else the one that `loci connect` noted, else the one of this machine.
 
     A key goes to no service but the one that it was stated with.
@@ -38,19 +38,19 @@ def find_address(places: Places) -> Address:
     stated: dict[str, str] = {name: value for name, variable in VARIABLES.items() if (value := places.environment.get(variable))}
     if "url" not in stated:
         own = {name: value for name, value in stated.items() if name in {"namespace", "user"}}
-        stated = {"url": usual_url(places), **_noted(places), **own}
+        stated = {"url": usual_url(places), **_read_notes(places), **own}
     url = stated.pop("url").rstrip("/").removesuffix("/mcp").removesuffix("/api/v1")
     return Address(url, **stated)
 
 
-def usual_url(places: Places) -> str:
+def usual_url(places: UserFolders) -> str:
     """Where `loci serve` of this machine listens."""
     return f"http://127.0.0.1:{places.environment.get('LOCI_PORT') or USUAL_PORT}"
 
 
-def _noted(places: Places) -> dict[str, str]:
+def _read_notes(places: UserFolders) -> dict[str, str]:
     try:
-        noted = json.loads((places.state / NOTED).read_text(encoding="utf-8"))
+        noted = json.loads((places.state_folder / ADDRESS_FILE).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
     known = {name: value for name, value in noted.items() if name in VARIABLES} if isinstance(noted, dict) else {}

@@ -11,13 +11,13 @@ from typing import Annotated, Any, Literal
 import typer
 
 from service.cli.output import echo, print_rows
-from service.cli.shell import Failure, Namespace, Yes, confirm, said, tell
-from service.cli.target import base_url, stated
-from service.connect.address import NOTED, Address, usual_url
+from service.cli.shell import Failure, Namespace, Yes, confirm_or_exit, message_printer, tell_result
+from service.cli.target import base_url, find_stated_value
+from service.connect.address import ADDRESS_FILE, Address, usual_url
 from service.connect.edits import Edit, file_edit, has_server, hooks_edit, server_edit
-from service.connect.files import Change, apply, apply_undo, plan, plan_undo
-from service.connect.hooks.redaction import redact
-from service.connect.places import Places
+from service.connect.files import Change, apply_change, apply_undo, plan_change, plan_undo
+from service.connect.hooks.redaction import redact_secrets
+from service.connect.places import UserFolders
 from service.connect.programs import PROGRAMS, Program, hook_command
 
 PLAIN = ("LOCI_URL", "LOCI_NAMESPACE", "LOCI_USER", "LOCI_SPACE")
@@ -42,26 +42,29 @@ def connect(
     It shows what it changes in the program's configuration, asks, and keeps a copy. LOCI_URL, LOCI_KEY, LOCI_NAMESPACE,
     LOCI_USER and the database that are set here go in. A key never goes into a project's file.
     """
-    places = Places()
+    places = UserFolders()
     if program is None:
         _tell_programs(places)
         return
-    known = _known(program)
-    edits = _edits(known, places, project=project, http=http, hooks=hooks, namespace=namespace)
-    changes = [plan_undo(edit, places.state) if undo else plan(edit) for edit in edits]
-    shown = [_diff(change) for change in changes]
-    rows = [{"path": str(change.path), "change": _kind(change), "diff": text} for change, text in zip(changes, shown, strict=True)]
+    known = _find_program(program)
+    edits = _plan_edits(known, places, project=project, http=http, hooks=hooks, namespace=namespace)
+    changes = [plan_undo(edit, places.state_folder) if undo else plan_change(edit) for edit in edits]
+    shown = [_diff_without_secrets(change) for change in changes]
+    rows = [
+        {"path": str(change.path), "change": _name_kind_of_change(change), "diff": text}
+        for change, text in zip(changes, shown, strict=True)
+    ]
     due = [change for change in changes if change.before != change.after]
     if print_ or not due:
-        tell(rows, lambda: echo("\n".join(shown).strip() or "nothing to change: it is so already"))
+        tell_result(rows, lambda: echo("\n".join(shown).strip() or "nothing to change: it is so already"))
         return
     echo("\n".join(shown).strip(), err=True)
-    confirm(f"Write {'these files' if len(due) > 1 else 'this file'}?", yes=yes)
-    copies = [_write(change, places, undo=undo, private=not project) for change in due]
-    tell(rows, said("\n".join([*filter(None, copies), *([] if undo else [f"{known.title}: {known.then}"])])))
+    confirm_or_exit(f"Write {'these files' if len(due) > 1 else 'this file'}?", yes=yes)
+    copies = [_write_change(change, places, undo=undo, private=not project) for change in due]
+    tell_result(rows, message_printer("\n".join([*filter(None, copies), *([] if undo else [f"{known.title}: {known.then}"])])))
 
 
-def _known(name: str) -> Program:
+def _find_program(name: str) -> Program:
     """The program of this name. Raises BadParameter."""
     if name not in PROGRAMS:
         near = get_close_matches(name, PROGRAMS, 1)
@@ -71,32 +74,34 @@ def _known(name: str) -> Program:
     return PROGRAMS[name]
 
 
-def _write(change: Change, places: Places, *, undo: bool, private: bool) -> str | None:
+def _write_change(change: Change, places: UserFolders, *, undo: bool, private: bool) -> str | None:
     """Write a file, and say where its copy is."""
     if undo:
-        apply_undo(change, places.state)
+        apply_undo(change, places.state_folder)
         return None
-    copied = apply(change, places.state, private=private)
+    copied = apply_change(change, places.state_folder, private=private)
     return f"{change.path} as it was: {copied}" if copied else None
 
 
-def _tell_programs(places: Places) -> None:
+def _tell_programs(places: UserFolders) -> None:
     """The programs, their files, and whether these name Loci."""
     rows: list[dict[str, Any]] = [
         {"program": name, "title": each.title, "file": str(each.user(places)), "connected": has_server(each.user(places), each)}
         for name, each in PROGRAMS.items()
     ]
-    tell(rows, lambda: print_rows(("program", "connected", "file"), rows))
+    tell_result(rows, lambda: print_rows(("program", "connected", "file"), rows))
 
 
-def _edits(program: Program, places: Places, *, project: bool, http: bool, hooks: bool, namespace: str | None) -> list[Edit]:
+def _plan_edits(
+    program: Program, places: UserFolders, *, project: bool, http: bool, hooks: bool, namespace: str | None
+) -> list[Edit]:
     """Changes, by file. Raises Failure for what the program has not."""
     if project and program.project is None:
         raise Failure(f"{program.title} has no servers of a project", "Leave --project out.")
     if http and program.remote is None:
         raise Failure(f"{program.title} starts its servers, and takes no address of one in its file", "Leave --http out.")
     path = Path.cwd() / program.project if project and program.project else program.user(places)
-    environment = _environment(namespace)
+    environment = _server_environment(namespace)
     secrets = [name for name in SECRET if name in environment]
     if project and secrets:
         if http:
@@ -105,37 +110,41 @@ def _edits(program: Program, places: Places, *, project: bool, http: bool, hooks
         names = " and ".join(secrets)
         echo(f"note: {names} must be set where {program.title} is started: a project's file has no secrets", err=True)
     url = base_url(environment.get("LOCI_URL") or usual_url(places))
-    entry = program.reached(f"{url}/mcp", _headers(environment)) if http else program.started([*_command(), "mcp"], environment)
+    entry = (
+        program.remote_entry(f"{url}/mcp", _make_headers(environment))
+        if http
+        else program.started_entry([*_find_loci_command(), "mcp"], environment)
+    )
     edits = [server_edit(path, program, entry)]
     if hooks and program.hooks is not None:
         user, inner = program.hooks
-        edits.append(hooks_edit(Path.cwd() / inner if project else user(places), hook_command(_command(), places.system)))
+        edits.append(hooks_edit(Path.cwd() / inner if project else user(places), hook_command(_find_loci_command(), places.system)))
         if not project:
             address = Address(url, *(environment.get(name) for name in ("LOCI_KEY", "LOCI_NAMESPACE", "LOCI_USER")))
-            edits.append(file_edit(places.state / NOTED, address.noted()))
+            edits.append(file_edit(places.state_folder / ADDRESS_FILE, address.format_note()))
     return edits
 
 
-def _environment(namespace: str | None) -> dict[str, str]:
+def _server_environment(namespace: str | None) -> dict[str, str]:
     """The server's environment: what is set here. A folder is named from anywhere."""
-    found = {name: value for name in (*PLAIN, *SECRET) if (value := stated(name))}
+    found = {name: value for name in (*PLAIN, *SECRET) if (value := find_stated_value(name))}
     if namespace:
         found["LOCI_NAMESPACE"] = namespace
-    if folder := stated("LOCI_DATA_DIR"):
+    if folder := find_stated_value("LOCI_DATA_DIR"):
         found["LOCI_DATA_DIR"] = str(Path(folder).expanduser().absolute())
     if "LOCI_URL" in found:  # the service has the database
         found = {name: value for name, value in found.items() if name not in {"DATABASE_URL", "LOCI_DATA_DIR"}}
     return found
 
 
-def _headers(environment: dict[str, str]) -> dict[str, str]:
+def _make_headers(environment: dict[str, str]) -> dict[str, str]:
     key = environment.get("LOCI_KEY")
     names = {"X-Namespace": "LOCI_NAMESPACE", "X-User": "LOCI_USER", "X-Space": "LOCI_SPACE"}
     sent = {header: environment[name] for header, name in names.items() if name in environment}
     return {**({"Authorization": f"Bearer {key}"} if key else {}), **sent}
 
 
-def _command() -> list[str]:
+def _find_loci_command() -> list[str]:
     """The program that starts `loci`: the one that runs now, else the one beside this Python, else the one on the path."""
     beside = Path(sys.executable).with_name("loci.exe" if sys.platform == "win32" else "loci")
     running = Path(sys.argv[0]).absolute()
@@ -146,21 +155,21 @@ def _command() -> list[str]:
     return [found] if found else [sys.executable, "-m", "service.cli"]
 
 
-def _kind(change: Change) -> str:
+def _name_kind_of_change(change: Change) -> str:
     if change.before == change.after:
         return "none"
     return "create" if change.before is None else "remove" if change.after is None else "edit"
 
 
-def _diff(change: Change) -> str:
+def _diff_without_secrets(change: Change) -> str:
     """Changes line by line, without secrets."""
     sides = (change.before, change.after)
     before, after = ((side or b"").decode(errors="replace").splitlines() for side in sides)
     was, becomes = (str(change.path) if side is not None else "/dev/null" for side in sides)
     text = "\n".join(difflib.unified_diff(before, after, was, becomes, lineterm=""))
-    for secret in filter(None, map(stated, SECRET)):
+    for secret in filter(None, map(find_stated_value, SECRET)):
         text = text.replace(json.dumps(secret, ensure_ascii=False)[1:-1], HIDDEN)
-    return redact(text)  # other servers have some, too
+    return redact_secrets(text)  # other servers have some, too
 
 
 def hook(

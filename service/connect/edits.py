@@ -23,18 +23,18 @@ class Edit:
 def server_edit(path: Path, program: Program, entry: dict[str, Any]) -> Edit:
     """Put the server into a program's list."""
     place = (program.servers, NAME)
-    put, remove = (toml.put, toml.remove) if path.suffix == ".toml" else (jsonc.put, jsonc.remove)
+    put, remove = (toml.put_table, toml.remove_table) if path.suffix == ".toml" else (jsonc.put_value, jsonc.remove_value)
     return Edit(
         path,
-        lambda text: _checked(path, text, lambda: put(text, place, entry), lambda data: _set(data, place, entry)),
-        lambda text: _checked(path, text, lambda: remove(text, place), lambda data: _without(data, place)),
+        lambda text: _edit_and_check(path, text, lambda: put(text, place, entry), lambda data: _set_entry(data, place, entry)),
+        lambda text: _edit_and_check(path, text, lambda: remove(text, place), lambda data: _remove_entry(data, place)),
     )
 
 
 def has_server(path: Path, program: Program) -> bool:
     """Whether a program's file names the server; one that cannot be read does not."""
     try:
-        data = _read(path, path.read_text(encoding="utf-8"))
+        data = _parse_file(path, path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return False
     servers = data.get(program.servers) if isinstance(data, dict) else None
@@ -46,8 +46,8 @@ def hooks_edit(path: Path, line: str) -> Edit:
     entry = hook_entry(line)
     return Edit(
         path,
-        lambda text: _checked(path, text, lambda: _with_hooks(text, entry), None),
-        lambda text: _checked(path, text, lambda: _without_hooks(text), None),
+        lambda text: _edit_and_check(path, text, lambda: _with_hooks(text, entry), None),
+        lambda text: _edit_and_check(path, text, lambda: _without_hooks(text), None),
     )
 
 
@@ -61,29 +61,29 @@ def _with_hooks(text: str, entry: dict[str, Any]) -> str:
         place = ("hooks", event)
         ours = _places_of_hooks(text, event)
         if not ours:
-            text = jsonc.append(text, place, entry)
-        elif (found := jsonc.find(text, (*place, ours[0]))) is not None and found.value != entry:
-            text = jsonc.replace(text, found, entry)
+            text = jsonc.append_item(text, place, entry)
+        elif (found := jsonc.find_value(text, (*place, ours[0]))) is not None and found.value != entry:
+            text = jsonc.replace_value(text, found, entry)
     return text
 
 
 def _without_hooks(text: str) -> str:
     for event in HOOK_EVENTS:
         for at in reversed(_places_of_hooks(text, event)):
-            text = jsonc.remove(text, ("hooks", event, at))
+            text = jsonc.remove_value(text, ("hooks", event, at))
     return text
 
 
 def _places_of_hooks(text: str, event: str) -> list[int]:
-    node = jsonc.find(text, ("hooks", event))
+    node = jsonc.find_value(text, ("hooks", event))
     return [] if node is None or not isinstance(node.value, list) else [n for n, item in enumerate(node.value) if is_hook(item)]
 
 
-def _checked(path: Path, text: str, edit: Callable[[], str], expected: Callable[[Any], Any] | None) -> str:
+def _edit_and_check(path: Path, text: str, edit: Callable[[], str], expected: Callable[[Any], Any] | None) -> str:
     """The edited text, if it says what it must and everything else as before. Raises Failure, naming the file."""
     try:
-        edited, before = edit(), _read(path, text)
-        after = _read(path, edited)
+        edited, before = edit(), _parse_file(path, text)
+        after = _parse_file(path, edited)
     except (jsonc.Broken, toml.Broken) as error:
         raise Failure(f"{path} cannot be edited: {error}", "Mend the file, and try again; nothing was written.") from None
     if expected is not None and after != expected(copy.deepcopy(before)):
@@ -93,19 +93,19 @@ def _checked(path: Path, text: str, edit: Callable[[], str], expected: Callable[
     return edited
 
 
-def _read(path: Path, text: str) -> Any:
+def _parse_file(path: Path, text: str) -> Any:
     if path.suffix == ".toml":
-        return toml.read(text)
-    node = jsonc.parse(text)
+        return toml.read_document(text)
+    node = jsonc.parse_value(text)
     return {} if node is None else node.value
 
 
-def _set(data: Any, place: tuple[str, str], value: Any) -> Any:
+def _set_entry(data: Any, place: tuple[str, str], value: Any) -> Any:
     data.setdefault(place[0], {})[place[1]] = value
     return data
 
 
-def _without(data: Any, place: tuple[str, str]) -> Any:
+def _remove_entry(data: Any, place: tuple[str, str]) -> Any:
     if isinstance(data.get(place[0]), dict):
         data[place[0]].pop(place[1], None)
     return data

@@ -11,7 +11,7 @@ from pathlib import Path, PurePath
 WINDOWS, MACOS = "win32", "darwin"
 
 
-class Places:
+class UserFolders:
     """A machine: its system, its user's home folder, and its environment."""
 
     def __init__(self, system: str = sys.platform, home: Path | None = None, environment: Mapping[str, str] | None = None) -> None:
@@ -25,28 +25,28 @@ class Places:
         if self.system == MACOS:
             return self.home / "Library" / "Application Support"
         if self.system == WINDOWS:
-            return self._named("APPDATA", self.home / "AppData" / "Roaming")
+            return self._folder_from_variable("APPDATA", self.home / "AppData" / "Roaming")
         return self.xdg_config
 
     @property
     def xdg_config(self) -> Path:
         """Where Linux keeps settings, and some programs on macOS as well."""
-        return self._named("XDG_CONFIG_HOME", self.home / ".config")
+        return self._folder_from_variable("XDG_CONFIG_HOME", self.home / ".config")
 
     @property
-    def state(self) -> Path:
+    def state_folder(self) -> Path:
         """Where Loci keeps copies, what its hooks have taken, and their log."""
         if self.system == MACOS:
             return self.application_data / "loci"
         if self.system == WINDOWS:
-            return self._named("LOCALAPPDATA", self.home / "AppData" / "Local") / "loci"
-        return self._named("XDG_STATE_HOME", self.home / ".local" / "state") / "loci"
+            return self._folder_from_variable("LOCALAPPDATA", self.home / "AppData" / "Local") / "loci"
+        return self._folder_from_variable("XDG_STATE_HOME", self.home / ".local" / "state") / "loci"
 
-    def named(self, variable: str, usual: str) -> Path:
+    def find_folder(self, variable: str, usual: str) -> Path:
         """The folder that a variable names, or a usual one in the home folder."""
-        return self._named(variable, self.home / usual)
+        return self._folder_from_variable(variable, self.home / usual)
 
-    def _named(self, variable: str, usual: Path) -> Path:
+    def _folder_from_variable(self, variable: str, usual: Path) -> Path:
         """A relative path counts as none, as the XDG specification has it."""
         stated = self.environment.get(variable)
         return self.home.joinpath(stated) if stated and PurePath(stated).is_absolute() else usual

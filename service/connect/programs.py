@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from service.connect.places import WINDOWS, Places
+from service.connect.places import WINDOWS, UserFolders
 
 NAME = "loci"  # under which the server stands
 HOOK_EVENTS = ("SessionStart", "UserPromptSubmit", "PreCompact", "Stop", "SessionEnd")
@@ -33,50 +33,50 @@ class Program:
 
     title: str
     servers: str
-    user: Callable[[Places], Path]
+    user: Callable[[UserFolders], Path]
     project: str | None = None
     remote: Remote | None = None
     beside: Mapping[str, str] = field(default_factory=dict)
-    hooks: tuple[Callable[[Places], Path], str] | None = None
+    hooks: tuple[Callable[[UserFolders], Path], str] | None = None
     then: str = "Restart it, and ask it what it remembers."
 
-    def started(self, command: list[str], environment: Mapping[str, str]) -> Json:
+    def started_entry(self, command: list[str], environment: Mapping[str, str]) -> Json:
         """The entry of a server that the program starts."""
         stated = {"env": dict(environment)} if environment else {}
         return {**self.beside, "command": command[0], "args": command[1:], **stated}
 
-    def reached(self, url: str, headers: Mapping[str, str]) -> Json:
+    def remote_entry(self, url: str, headers: Mapping[str, str]) -> Json:
         """The entry of a server at an address."""
         assert self.remote is not None  # noqa: S101 (whoever calls has asked)
         stated = {self.remote.headers: dict(headers)} if headers else {}
         return {**self.remote.beside, self.remote.url: url, **stated}
 
 
-def _claude(places: Places) -> Path:
-    return places.named("CLAUDE_CONFIG_DIR", ".claude")
+def _claude_path(places: UserFolders) -> Path:
+    return places.find_folder("CLAUDE_CONFIG_DIR", ".claude")
 
 
-def _claude_servers(places: Places) -> Path:
+def _claude_servers(places: UserFolders) -> Path:
     """In the home folder, unless a variable moves the whole configuration."""
-    moved = _claude(places)
+    moved = _claude_path(places)
     return moved / ".claude.json" if moved != places.home / ".claude" else places.home / ".claude.json"
 
 
-def _zed(places: Places) -> Path:
+def _zed_path(places: UserFolders) -> Path:
     return (places.application_data / "Zed" if places.system == WINDOWS else places.xdg_config / "zed") / "settings.json"
 
 
 PROGRAMS: dict[str, Program] = {
     "claude-code": Program(
         "Claude Code", "mcpServers", _claude_servers, ".mcp.json", Remote("url", beside={"type": "http"}),
-        hooks=(lambda places: _claude(places) / "settings.json", ".claude/settings.local.json"),
+        hooks=(lambda places: _claude_path(places) / "settings.json", ".claude/settings.local.json"),
         then="Start it anew; /mcp and /hooks show what it has read.",
     ),
     "claude-desktop": Program(
         "Claude Desktop", "mcpServers", lambda places: places.application_data / "Claude" / "claude_desktop_config.json"
     ),
     "codex": Program(
-        "Codex", "mcp_servers", lambda places: places.named("CODEX_HOME", ".codex") / "config.toml", ".codex/config.toml",
+        "Codex", "mcp_servers", lambda places: places.find_folder("CODEX_HOME", ".codex") / "config.toml", ".codex/config.toml",
         Remote("url", "http_headers"), then="Start it anew; /mcp shows the server. Of projects it reads trusted ones.",
     ),
     "cursor": Program(
@@ -94,7 +94,7 @@ PROGRAMS: dict[str, Program] = {
         "Windsurf", "mcpServers", lambda places: places.home / ".codeium" / "windsurf" / "mcp_config.json",
         remote=Remote("serverUrl"), then="Press refresh where it lists its MCP servers.",
     ),
-    "zed": Program("Zed", "context_servers", _zed, remote=Remote("url"), then="The agent panel's settings show the server."),
+    "zed": Program("Zed", "context_servers", _zed_path, remote=Remote("url"), then="The agent panel's settings show the server."),
 }  # fmt: skip
 
 

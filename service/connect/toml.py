@@ -16,14 +16,14 @@ class Broken(ValueError):
     """A text is no TOML."""
 
 
-def read(text: str) -> dict[str, Any]:
+def read_document(text: str) -> dict[str, Any]:
     """The value of a text. Raises Broken."""
-    return dict(_parse(text).unwrap())
+    return dict(_parse_document(text).unwrap())
 
 
-def put(text: str, path: Path, value: dict[str, Any]) -> str:
+def put_table(text: str, path: Path, value: dict[str, Any]) -> str:
     """Set the table at a path; tables on the way are made. Raises Broken, also where something else stands on the way."""
-    document = _parse(text)
+    document = _parse_document(text)
     held: Any = document
     for key in path[:-1]:
         if key not in held:
@@ -35,13 +35,13 @@ def put(text: str, path: Path, value: dict[str, Any]) -> str:
     if found is not None and found.unwrap() == value:
         return text
     is_table = held is document or not isinstance(held, InlineTable)
-    held[path[-1]] = _table(value, followed=held is not document) if is_table else _inline(value)
+    held[path[-1]] = _make_table(value, followed=held is not document) if is_table else _make_inline_value(value)
     return _lines_as_in(text, tomlkit.dumps(document))
 
 
-def remove(text: str, path: Path) -> str:
+def remove_table(text: str, path: Path) -> str:
     """Take the table at a path out; as it was where there is none. Comments behind it stay."""
-    document = _parse(text)
+    document = _parse_document(text)
     held: Any = document
     for key in path[:-1]:
         held = held.get(key) if hasattr(held, "items") else None
@@ -49,7 +49,7 @@ def remove(text: str, path: Path) -> str:
         return text
     del held[path[-1]]
     removed, cut = document.unwrap(), _without_lines(text, ".".join(path))
-    return cut if _says(cut, removed) else _lines_as_in(text, tomlkit.dumps(document))
+    return cut if _says_only(cut, removed) else _lines_as_in(text, tomlkit.dumps(document))
 
 
 def _without_lines(text: str, name: str) -> str:
@@ -69,7 +69,7 @@ def _without_lines(text: str, name: str) -> str:
     return "".join([*kept, *held_back])
 
 
-def _says(text: str, expected: dict[str, Any]) -> bool:
+def _says_only(text: str, expected: dict[str, Any]) -> bool:
     try:
         said: dict[str, Any] = tomlkit.parse(text).unwrap()
     except TOMLKitError:
@@ -77,21 +77,21 @@ def _says(text: str, expected: dict[str, Any]) -> bool:
     return {name: value for name, value in said.items() if value != {}} == {n: v for n, v in expected.items() if v != {}}
 
 
-def _parse(text: str) -> tomlkit.TOMLDocument:
+def _parse_document(text: str) -> tomlkit.TOMLDocument:
     try:
         return tomlkit.parse(text)
     except TOMLKitError as error:
         raise Broken(str(error)) from None
 
 
-def _table(value: dict[str, Any], *, followed: bool) -> Any:
+def _make_table(value: dict[str, Any], *, followed: bool) -> Any:
     """A table with its inner ones on one line each; `followed`: an empty line ends it."""
     table = tomlkit.table()
-    table.update({key: _inline(inner) if isinstance(inner, dict) else inner for key, inner in value.items()})
+    table.update({key: _make_inline_value(inner) if isinstance(inner, dict) else inner for key, inner in value.items()})
     return table.add(tomlkit.nl()) if followed else table
 
 
-def _inline(value: dict[str, Any]) -> Any:
+def _make_inline_value(value: dict[str, Any]) -> Any:
     table = tomlkit.inline_table()
     table.update(value)
     return table

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from service.cli.output import echo, moment
-from service.cli.rest import Rest, service
-from service.cli.shell import App, Failure, Namespace, tell, tell_rows
+from service.cli.output import echo, parse_moment
+from service.cli.rest import Rest, open_service
+from service.cli.shell import App, Failure, Namespace, tell_result, tell_rows
 
 if TYPE_CHECKING:
     from service.llm.prompts import Prompts
@@ -36,38 +36,40 @@ def dream(
     worker` have one). With --wait, and without LOCI_URL, this command is a worker too, until the dream is over; it says on stderr
     how it goes: tries, their errors, and when the next one is.
     """
-    with service(namespace, worker=wait) as rest:
+    with open_service(namespace, worker=wait) as rest:
         made = rest.post("/dream", passes=named or None, dry_run=dry_run)
-        job = _done(rest, made) if wait else made
-    tell(job, lambda: _tell(job, wait=wait))
+        job = _wait_for_job(rest, made) if wait else made
+    tell_result(job, lambda: _tell_job(job, wait=wait))
     if wait and job["state"] != "succeeded":
         raise Failure(f"the dream is {job['state']}: {job['error'] or 'it says nothing more'}")
 
 
-def _tell(job: dict[str, Any], *, wait: bool) -> None:
-    from service.dreams.progress import report
+def _tell_job(job: dict[str, Any], *, wait: bool) -> None:
+    from service.dreams.progress import report_dream
 
     if wait:
-        for line in report(_timed(job)):
+        for line in report_dream(_parse_job_times(job)):
             echo(line)
         return
     echo(f"job {job['job_id']} {'waits' if job['created'] else 'waited already'}: a worker takes it", err=True)
     echo(f"`loci job show {job['job_id']}` says how it goes; --wait waits for it", err=True)
 
 
-def _done(rest: Rest, made: dict[str, Any]) -> dict[str, Any]:
+def _wait_for_job(rest: Rest, made: dict[str, Any]) -> dict[str, Any]:
     """Wait until a job is over, and say how it goes."""
     from service.dreams.progress import Progress
 
     echo(f"job {made['job_id']} {'waits' if made['created'] else 'waited already'}", err=True)
     progress = Progress(lambda line: echo(line, err=True))
-    job: dict[str, Any] = rest.finished(made["job_id"], lambda job: progress.look(_timed(job), datetime.now(UTC)))
+    job: dict[str, Any] = rest.wait_for_job(
+        made["job_id"], lambda job: progress.report_news(_parse_job_times(job), datetime.now(UTC))
+    )
     return job
 
 
-def _timed(job: dict[str, Any]) -> Any:
+def _parse_job_times(job: dict[str, Any]) -> Any:
     """A job whose times are times."""
-    return {**job, **{name: moment(job[name]) for name in MOMENTS if job[name] is not None}}
+    return {**job, **{name: parse_moment(job[name]) for name in MOMENTS if job[name] is not None}}
 
 
 @prompts.command("list")
@@ -78,8 +80,8 @@ def list_() -> None:
     """
     from service.llm.prompts import NAMES
 
-    found = _prompts()
-    rows = [{"name": name, "from": str(found.own(name) or "loci")} for name in NAMES]
+    found = _load_prompts()
+    rows = [{"name": name, "from": str(found.find_own_file(name) or "loci")} for name in NAMES]
     tell_rows(rows, "name", "from")
 
 
@@ -95,13 +97,13 @@ def show(name: Annotated[str, typer.Argument(metavar="NAME", help="Such as dream
     if name not in NAMES:
         raise Failure(f"there is no prompt {name}", f"Prompts are {', '.join(NAMES)}.")
     try:
-        text = _prompts().read(name)
+        text = _load_prompts().read_prompt(name)
     except BadPrompt as error:
         raise Failure(str(error)) from None
-    tell({"name": name, "text": text}, lambda: echo(text))
+    tell_result({"name": name, "text": text}, lambda: echo(text))
 
 
-def _prompts() -> "Prompts":
+def _load_prompts() -> "Prompts":
     from service.llm.prompts import Prompts
     from service.settings import get_settings
 

@@ -23,7 +23,7 @@ from service.dreams.guards import (
     Tags,
     category_fault,
     free_tags,
-    named,
+    quote_first_words,
     tags_fault,
     text_fault,
     unique_tags,
@@ -31,11 +31,11 @@ from service.dreams.guards import (
 from service.dreams.passes import Applied, Pass, Plan, Refusal, Room, Seen, hash_of
 from service.jobs.job import Job
 from service.llm.output import Answer
-from service.llm.schemas import Numbers, each, shown, text_of
-from service.text.guards import invented
+from service.llm.schemas import Numbers, mark_bounded_list, mark_shown_number, text_of
+from service.text.guards import find_invented_marks
 from service.text.reading import Read
 
-Memory = Annotated[int, shown("memories")]
+Memory = Annotated[int, mark_shown_number("memories")]
 
 
 class Merge(Answer):
@@ -67,17 +67,17 @@ class AntiPattern(Answer):
 
     domain: str = text_of(50, least=20)
     content: str = text_of(1000, least=200)
-    signal_ids: list[Annotated[int, shown("signals")]]
+    signal_ids: list[Annotated[int, mark_shown_number("signals")]]
     tags: Tags = Field(default_factory=list)
 
 
 class Consolidation(Answer):
     """The model's proposals."""
 
-    merges: list[Merge] = each("memories", default_factory=list)
-    deletes: list[Delete] = each("memories", default_factory=list)
-    refinements: list[Refinement] = each("memories", default_factory=list)
-    anti_patterns: list[AntiPattern] = each("signals", default_factory=list)
+    merges: list[Merge] = mark_bounded_list("memories", default_factory=list)
+    deletes: list[Delete] = mark_bounded_list("memories", default_factory=list)
+    refinements: list[Refinement] = mark_bounded_list("memories", default_factory=list)
+    anti_patterns: list[AntiPattern] = mark_bounded_list("signals", default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -101,17 +101,17 @@ class Draft:
     taken: set[int] = field(default_factory=set)  # numbers that a merge or a delete of the plan removes
     spared: set[int] = field(default_factory=set)  # numbers that a refused merge names
 
-    def refuse(self, guard: str, action: str, ids: list[UUID], reason: str) -> None:
+    def refuse_step(self, guard: str, action: str, ids: list[UUID], reason: str) -> None:
         """Leave a step out."""
         self.refused.append(Refusal(guard, action, list(map(str, ids)), reason))
 
-    def seen(self, number: int) -> JsonObject:
+    def describe_memory(self, number: int) -> JsonObject:
         """A memory as the applier wants it."""
         memory = self.known.memories[number]
         return {"id": str(memory["id"]), "seen": memory["updated_at"].isoformat()}
 
 
-async def look(tx: Transaction, job: Job, room: Room) -> Seen:
+async def gather_memories(tx: Transaction, job: Job, room: Room) -> Seen:
     """Memories and signals, numbered; times and figures are the database's."""
     first = int(job.arguments.get("first", 0))  # memories before are those of other pages
     found = [row for row in await dreams.memories_to_consolidate(tx) if len(row["content"]) <= room.characters]
@@ -119,8 +119,8 @@ async def look(tx: Transaction, job: Job, room: Room) -> Seen:
     known = Known(dict(enumerate(page, 1)), dict(enumerate(signals, 1)))
     numbers = {memory["id"]: number for number, memory in known.memories.items()}
     data = {
-        "memories": [_shown(number, memory) for number, memory in known.memories.items()],
-        "signals": [_heard(number, signal, numbers) for number, signal in known.signals.items()],
+        "memories": [_show_memory(number, memory) for number, memory in known.memories.items()],
+        "signals": [_show_signal(number, signal, numbers) for number, signal in known.signals.items()],
         "may_remove": (await dreams.removal_allowances(tx))["memories"],
     }
     newest = known.signals[1]["id"] if known.signals else None  # that older ones are out of sight by now is no news
@@ -131,7 +131,7 @@ async def look(tx: Transaction, job: Job, room: Room) -> Seen:
     return Seen(data, count, corpus, known, more=more, shown=max(len(page), len(signals)), numbers=named)
 
 
-def _shown(number: int, memory: MemoryToConsolidate) -> JsonObject:
+def _show_memory(number: int, memory: MemoryToConsolidate) -> JsonObject:
     shown: JsonObject = {
         "n": number,
         "category": memory["category"],
@@ -143,18 +143,18 @@ def _shown(number: int, memory: MemoryToConsolidate) -> JsonObject:
     return shown | ({"kept": True} if memory["kept"] else {})
 
 
-def _heard(number: int, signal: RecentSignal, numbers: dict[UUID, int]) -> JsonObject:
+def _show_signal(number: int, signal: RecentSignal, numbers: dict[UUID, int]) -> JsonObject:
     heard = {"n": number, "kind": signal["kind"], "content": signal["content"]}
     about = numbers.get(signal["memory_id"]) if signal["memory_id"] else None
     return heard if about is None else {**heard, "about": about}
 
 
-async def corpus(tx: Transaction, job: Job, room: Room) -> str | None:
+async def hash_corpus(tx: Transaction, job: Job, room: Room) -> str | None:
     """The hash of what a look would see."""
-    return (await look(tx, job, room)).corpus
+    return (await gather_memories(tx, job, room)).corpus
 
 
-def check(seen: Seen, answer: Consolidation, job: Job) -> Plan:
+def check_consolidation(seen: Seen, answer: Consolidation, job: Job) -> Plan:
     """Proposals that stand up to their numbers, their texts and each other.
 
     Merges first: deletes and refinements give way to them.
@@ -181,10 +181,10 @@ def _check_merge(draft: Draft, merge: Merge, twice: set[int]) -> None:
     fault = _merge_fault(draft, merge, numbers, twice)
     if fault is not None:
         draft.spared.update(there)
-        draft.refuse(fault[0], "merge", ids, fault[1])
+        draft.refuse_step(fault[0], "merge", ids, fault[1])
         return
     draft.taken.update(numbers)
-    sources = [draft.seen(number) for number in numbers]
+    sources = [draft.describe_memory(number) for number in numbers]
     tags = free_tags(merge.tags)  # its sources' are kept anyway
     draft.steps["merges"].append({"sources": sources, "content": merge.content, "category": merge.category, "tags": tags})
 
@@ -207,31 +207,31 @@ def _merge_fault(draft: Draft, merge: Merge, numbers: list[int], twice: set[int]
 def _check_delete(draft: Draft, delete: Delete) -> None:
     memory = draft.known.memories.get(delete.id)
     if memory is None:
-        draft.refuse("unknown", "delete", [], f"no memory {delete.id} was shown")
+        draft.refuse_step("unknown", "delete", [], f"no memory {delete.id} was shown")
     elif delete.id in draft.spared:
-        draft.refuse("spared", "delete", [memory["id"]], "it was to be removed by a merge that was refused")
+        draft.refuse_step("spared", "delete", [memory["id"]], "it was to be removed by a merge that was refused")
     elif delete.id not in draft.taken:  # listed beside its merge, or twice: it goes once
         draft.taken.add(delete.id)
-        draft.steps["deletes"].append({**draft.seen(delete.id), "reason": delete.reason})
+        draft.steps["deletes"].append({**draft.describe_memory(delete.id), "reason": delete.reason})
 
 
 def _check_refinement(draft: Draft, refinement: Refinement) -> None:
     memory = draft.known.memories.get(refinement.id)
     if memory is None:
-        draft.refuse("unknown", "refine", [], f"no memory {refinement.id} was shown")
+        draft.refuse_step("unknown", "refine", [], f"no memory {refinement.id} was shown")
         return
     kept = [tag for tag in memory["tags"] if tag in LASTING]
     tags = None if refinement.tags is None else unique_tags(free_tags(refinement.tags) + kept)
     if refinement.id in draft.taken:
-        draft.refuse("removed", "refine", [memory["id"]], "the same answer removes it, or refines it twice")
+        draft.refuse_step("removed", "refine", [memory["id"]], "the same answer removes it, or refines it twice")
     elif fault := category_fault(refinement.category, [memory["category"]]) or tags_fault(tags or []):
-        draft.refuse(fault[0], "refine", [memory["id"]], fault[1])
+        draft.refuse_step(fault[0], "refine", [memory["id"]], fault[1])
     elif (refinement.category or memory["category"], memory["tags"] if tags is None else tags) != (
         memory["category"],
         memory["tags"],
     ):
         draft.taken.add(refinement.id)
-        draft.steps["refinements"].append({**draft.seen(refinement.id), "category": refinement.category, "tags": tags})
+        draft.steps["refinements"].append({**draft.describe_memory(refinement.id), "category": refinement.category, "tags": tags})
 
 
 def _check_lesson(draft: Draft, lesson: AntiPattern) -> None:
@@ -242,26 +242,26 @@ def _check_lesson(draft: Draft, lesson: AntiPattern) -> None:
     sources = [signal["content"] for signal in known]
     sources += [memory["content"] for memory in draft.known.memories.values() if memory["id"] in about]
     if len(known) < len(set(lesson.signal_ids)) or not known:
-        draft.refuse("unknown", "learn", ids, "it rests on signals that were not shown")
+        draft.refuse_step("unknown", "learn", ids, "it rests on signals that were not shown")
     elif any(signal["kind"] != "correction" for signal in known):
-        draft.refuse("signals", "learn", ids, "it rests on a signal that is no correction")
+        draft.refuse_step("signals", "learn", ids, "it rests on a signal that is no correction")
     elif "/" in domain or category_fault(f"{ANTI_PATTERNS}/{domain}") or tags_fault(lesson.tags):
-        draft.refuse("category", "learn", ids, "its domain or its tags cannot be used")
+        draft.refuse_step("category", "learn", ids, "its domain or its tags cannot be used")
     elif not lesson.content:
-        draft.refuse("empty", "learn", ids, "the text is empty")
-    elif new := invented(draft.read, sources, lesson.content, allowed=[lesson.domain]):
-        draft.refuse("invented", "learn", ids, f"no signal says {named(new)}")
+        draft.refuse_step("empty", "learn", ids, "the text is empty")
+    elif new := find_invented_marks(draft.read, sources, lesson.content, allowed=[lesson.domain]):
+        draft.refuse_step("invented", "learn", ids, f"no signal says {quote_first_words(new)}")
     else:
         tags = unique_tags(["anti-pattern", *free_tags(lesson.tags)])
         step = {"content": lesson.content, "category": f"{ANTI_PATTERNS}/{domain}", "tags": tags, "signals": list(map(str, ids))}
         draft.steps["lessons"].append(step)
 
 
-async def apply(tx: Transaction, job: Job, plan: Plan) -> Applied:
+async def apply_consolidation(tx: Transaction, job: Job, plan: Plan) -> Applied:
     """Apply what stood up to the checks; the rows have the last word."""
     del job
     done = await dreams.apply_consolidation(tx, plan=plan.steps)
     return Applied(done["changes"], [Refusal(**refusal) for refusal in done["refused"]], done["stopped"])
 
 
-MEMORIES = Pass("memories", "dream.md", Consolidation, look, check, apply, corpus)
+MEMORIES = Pass("memories", "dream.md", Consolidation, gather_memories, check_consolidation, apply_consolidation, hash_corpus)

@@ -16,10 +16,10 @@ from db.errors import NeedsModel
 from db.jobs import jobs
 from db.pool import Transaction
 from service.dreams.days import day_of
-from service.dreams.passes import Applied, Pass, Plan, Refusal, Room, Seen, ids, run_pass
+from service.dreams.passes import Applied, Pass, Plan, Refusal, Room, Seen, format_ids, run_pass
 from service.jobs.job import Job
 from service.llm.output import Answer
-from service.llm.schemas import each, share, shown
+from service.llm.schemas import mark_bounded_list, mark_shown_number, share
 from service.resources import Resources
 
 EVIDENCE = 10  # words kept of a reason
@@ -35,7 +35,7 @@ WHY = {
 class Verdict(Answer):
     """The model's verdict on a pair."""
 
-    pair: Annotated[int, shown("pairs")]
+    pair: Annotated[int, mark_shown_number("pairs")]
     contradicts: bool
     confidence: float = share(ge=0, le=1)
     reason: str = Field(max_length=1000, json_schema_extra={"maxLength": 200, "least": 20})
@@ -44,7 +44,7 @@ class Verdict(Answer):
 class Verdicts(Answer):
     """The model's verdicts on all pairs."""
 
-    verdicts: list[Verdict] = each("pairs", least=1, max_length=1000)
+    verdicts: list[Verdict] = mark_bounded_list("pairs", least=1, max_length=1000)
 
 
 def pair_shown(row: FactPair, number: int) -> dict[str, Any]:
@@ -54,17 +54,17 @@ def pair_shown(row: FactPair, number: int) -> dict[str, Any]:
         "about": row["entity"],
         "aspect": row["aspect"],
         **({"one_at_a_time": True} if row["single_valued"] else {}),
-        "older": {"statement": row["older"], **_times(row["older_from"], row["older_to"])},
-        "newer": {"statement": row["newer"], **_times(row["newer_from"], row["newer_to"])},
+        "older": {"statement": row["older"], **_show_times(row["older_from"], row["older_to"])},
+        "newer": {"statement": row["newer"], **_show_times(row["newer_from"], row["newer_to"])},
     }
 
 
-def _times(since: datetime, until: datetime | None) -> dict[str, str]:
+def _show_times(since: datetime, until: datetime | None) -> dict[str, str]:
     times = {"since": day_of(since).isoformat()}
     return times if until is None else {**times, "until": day_of(until).isoformat()}
 
 
-async def look(tx: Transaction, job: Job, room: Room) -> Seen:  # noqa: ARG001
+async def gather_pairs(tx: Transaction, job: Job, room: Room) -> Seen:  # noqa: ARG001
     """The next pairs."""
     rows = (await dreams.pairs_to_judge(tx))[: room.things]  # the rest is another job's
     known = dict(enumerate(rows, 1))
@@ -77,7 +77,7 @@ async def look(tx: Transaction, job: Job, room: Room) -> Seen:  # noqa: ARG001
     )
 
 
-def check(seen: Seen, answer: Verdicts, job: Job) -> Plan:  # noqa: ARG001
+def check_verdicts(seen: Seen, answer: Verdicts, job: Job) -> Plan:  # noqa: ARG001
     """One verdict a pair that was shown. A pair that the answer leaves out, or says both of, counts as not answered."""
     given: dict[int, list[Verdict]] = {}
     refused = []
@@ -87,12 +87,14 @@ def check(seen: Seen, answer: Verdicts, job: Job) -> Plan:  # noqa: ARG001
         guard = "unknown" if number not in seen.known else "twice" if len({verdict.contradicts for verdict in said}) > 1 else None
         if guard is not None and any(verdict.contradicts for verdict in said):
             pair = seen.known.get(number)
-            refused.append(Refusal(guard, "supersede", ids([pair["older_id"], pair["newer_id"]]) if pair else [], WHY[guard]))
-    steps = [_step(pair, given.get(number, [])) for number, pair in seen.known.items()]
+            refused.append(
+                Refusal(guard, "supersede", format_ids([pair["older_id"], pair["newer_id"]]) if pair else [], WHY[guard])
+            )
+    steps = [_make_step(pair, given.get(number, [])) for number, pair in seen.known.items()]
     return Plan(steps, len(refused) + sum(step["contradicts"] is True for step in steps), refused)
 
 
-def _step(pair: FactPair, said: list[Verdict]) -> dict[str, Any]:
+def _make_step(pair: FactPair, said: list[Verdict]) -> dict[str, Any]:
     """The record of a pair; of several verdicts that agree, the least confident."""
     agreed = len({verdict.contradicts for verdict in said}) == 1
     verdict = min(said, key=lambda v: v.confidence) if agreed else None
@@ -101,22 +103,22 @@ def _step(pair: FactPair, said: list[Verdict]) -> dict[str, Any]:
         "newer_id": str(pair["newer_id"]),
         "contradicts": verdict and verdict.contradicts,
         "confidence": verdict and verdict.confidence,
-        "evidence": _evidence(pair, verdict.reason) if verdict else [],
+        "evidence": _quote_evidence(pair, verdict.reason) if verdict else [],
     }
 
 
-def _evidence(pair: FactPair, reason: str) -> list[str]:
+def _quote_evidence(pair: FactPair, reason: str) -> list[str]:
     """Words of the reason that one of the two statements has: nothing else that a model says is kept."""
     there = {word.casefold(): word for word in re.findall(r"\w+", pair["older"] + " " + pair["newer"])}
     words = dict.fromkeys(word.casefold() for word in re.findall(r"\w+", reason))
     return [there[word] for word in words if word in there][:EVIDENCE]
 
 
-async def apply(tx: Transaction, job: Job, plan: Plan) -> Applied:
+async def apply_verdicts(tx: Transaction, job: Job, plan: Plan) -> Applied:
     """Record the verdicts, and supersede or propose what may be."""
     rows = await dreams.apply_contradiction_verdicts(tx, verdicts=plan.steps)
     refused = [
-        Refusal(row["guard"], "supersede", ids([row["older_id"], row["newer_id"]]), WHY[row["guard"]])
+        Refusal(row["guard"], "supersede", format_ids([row["older_id"], row["newer_id"]]), WHY[row["guard"]])
         for row in rows
         if row["guard"] is not None
     ]
@@ -138,7 +140,7 @@ async def apply(tx: Transaction, job: Job, plan: Plan) -> Applied:
     return Applied([], [*refused, *stopped], f"{why}: they are proposed, and none is superseded")
 
 
-CONTRADICTIONS = Pass("contradictions", "contradictions.md", Verdicts, look, check, apply)
+CONTRADICTIONS = Pass("contradictions", "contradictions.md", Verdicts, gather_pairs, check_verdicts, apply_verdicts)
 
 
 async def judge_contradictions(resources: Resources, job: Job) -> None:
@@ -148,5 +150,5 @@ async def judge_contradictions(resources: Resources, job: Job) -> None:
         if resources.model is None:
             raise NeedsModel
         done = await run_pass(resources, job, CONTRADICTIONS, dry_run=job.arguments.get("dry_run", False))
-    async with job.holding(resources, "contradictions") as tx:
+    async with job.hold_alone(resources, "contradictions") as tx:
         await jobs.finish_job(tx, id=job.id, result={"contradictions": done.outcome if done else "off"})

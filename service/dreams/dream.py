@@ -44,7 +44,7 @@ async def run_dream(resources: Resources, job: Job) -> None:
     """
     if resources.model is None:
         raise NeedsModel
-    await _begin(resources, job)
+    await _postpone_while_busy(resources, job)
     failed: dict[str, Exception] = {}
     for name in wanted_passes(job):
         try:
@@ -59,9 +59,9 @@ async def run_dream(resources: Resources, job: Job) -> None:
         if job.failures + 1 >= resources.settings.jobs.attempts:
             failed = await _give_up(resources, job, failed)
         raise PassesFailed(failed)
-    async with job.holding(resources, "dream") as tx:
+    async with job.hold_alone(resources, "dream") as tx:
         await _read_on(tx, job)
-        await jobs.finish_job(tx, id=job.id, result=_told(await dreams.list_passes(tx, job_id=job.id)))
+        await jobs.finish_job(tx, id=job.id, result=_summarise_reports(await dreams.list_passes(tx, job_id=job.id)))
 
 
 def wanted_passes(job: Job) -> list[str]:
@@ -79,9 +79,9 @@ def is_dry(job: Job) -> bool:
     return bool(job.arguments.get("dry_run"))
 
 
-async def _begin(resources: Resources, job: Job) -> None:
+async def _postpone_while_busy(resources: Resources, job: Job) -> None:
     """Put a scheduled dream off while somebody is at work."""
-    async with job.holding(resources, "dream") as tx:
+    async with job.hold_alone(resources, "dream") as tx:
         if job.arguments.get("scheduled") and (busy := await dreams.namespace_activity(tx)):
             raise Postponed(f"the namespace is busy: {busy}")
 
@@ -112,7 +112,7 @@ async def _give_up(resources: Resources, job: Job, failed: dict[str, Exception])
     return waiting or failed
 
 
-def _told(reports: list[dreams.PassRow]) -> dict[str, Any]:
+def _summarise_reports(reports: list[dreams.PassRow]) -> dict[str, Any]:
     """Result of the job: of each pass, in the order in which they ran."""
     return {
         row["pass"]: {

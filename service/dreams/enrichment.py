@@ -11,21 +11,21 @@ from db import dreams
 from db.jobs import jobs
 from db.pool import JsonObject, Transaction
 from service.dreams.days import day_of
-from service.dreams.guards import Path, Tags, category_fault, free_tags, named
-from service.dreams.passes import Applied, Pass, Plan, Refusal, Room, Seen, ids, run_pass
+from service.dreams.guards import Path, Tags, category_fault, free_tags, quote_first_words
+from service.dreams.passes import Applied, Pass, Plan, Refusal, Room, Seen, format_ids, run_pass
 from service.jobs.job import Job
 from service.llm.output import Answer
 from service.llm.schemas import at_most, share, text_of
 from service.resources import Resources
-from service.text.dates import Resolved, resolve, without
-from service.text.guards import invented, kept_share, missing
+from service.text.dates import Resolved, remove_expressions, resolve_dates
+from service.text.guards import find_invented_marks, find_missing_marks, kept_share
 from service.text.reading import Read
-from service.text.subject import statement
+from service.text.subject import format_statement
 
-MOST = 10  # memories that one becomes
-KEPT = 0.6  # share of its words that they must have
+MOST_ENTRIES = 10  # memories that one becomes
+LEAST_SHARE_OF_WORDS = 0.6  # share of its words that they must have
 SAID = 0.5  # share of an entry's words that it must have
-SHOWN = 20_000  # characters; a longer memory stays as it is
+LONGEST_MEMORY_CHARACTERS = 20_000  # characters; a longer memory stays as it is
 BELOW = 0.1  # how far under the importance that protects a memory a model may rate one
 TAGS, TAG, TAG_WORDS = 10, 50, 4  # of an entry, and characters and words of one
 
@@ -48,25 +48,25 @@ class Entry(Answer):
 class Entries(Answer):
     """The memory's new form."""
 
-    memories: list[Entry] = at_most(MOST, least=1)
+    memories: list[Entry] = at_most(MOST_ENTRIES, least=1)
 
 
 async def enrich_memory(resources: Resources, job: Job) -> None:
     """Expand the memory that the job names."""
     report = await run_pass(resources, job, ENRICHMENT)
-    async with job.holding(resources, "enrich") as tx:
+    async with job.hold_alone(resources, "enrich") as tx:
         await jobs.finish_job(tx, id=job.id, result=report and {"enrichment": report.outcome})
 
 
-async def look(tx: Transaction, job: Job, room: Room) -> Seen:
+async def gather_memory(tx: Transaction, job: Job, room: Room) -> Seen:
     """The memory, what its expressions of time mean, what is near it, and categories."""
     row = await dreams.memory_to_enrich(tx, id=UUID(job.arguments["memory_id"]))
-    if not row or len(row["content"]) > min(SHOWN, room.characters):
+    if not row or len(row["content"]) > min(LONGEST_MEMORY_CHARACTERS, room.characters):
         return Seen({}, 0)
     written = day_of(row["valid_from"])
-    dates = resolve(row["content"], written)
+    dates = resolve_dates(row["content"], written)
     memory = {key: row[key] for key in ("content", "category", "tags", "source") if row[key]}
-    memory["content"] = statement(row, speaker=True)
+    memory["content"] = format_statement(row, speaker=True)
     data = {
         "memory": {**memory, "written": written.isoformat()},
         "dates": [asdict(one) for one in dates],
@@ -77,23 +77,23 @@ async def look(tx: Transaction, job: Job, room: Room) -> Seen:
     return Seen(data, 1, known=(row, dates), shown=1 + beside)
 
 
-def check(seen: Seen, answer: Entries, job: Job) -> Plan:
+def check_entries(seen: Seen, answer: Entries, job: Job) -> Plan:
     """The entries, if together they say what the memory says and nothing else; all or none."""
     row, dates = seen.known
-    said = _distinct([entry for entry in answer.memories if entry.content])
-    why = _fault(seen.read, row, dates, [entry.content for entry in said])
+    said = _join_equal_entries([entry for entry in answer.memories if entry.content])
+    why = _find_fault(seen.read, row, dates, [entry.content for entry in said])
     if why is not None:
         return Plan(None, len(said), [Refusal(why[0], "expand", [str(row["id"])], why[1])])
-    faults = [category_fault(_category(entry), [row["category"]]) for entry in said]
+    faults = [category_fault(_clean_category(entry), [row["category"]]) for entry in said]
     tags = [[tag for tag in entry.tags if _is_tag(seen.read, tag, row)] for entry in said]
-    entries = [_entry(e, kept, job.settings, filed=fault is None) for e, kept, fault in zip(said, tags, faults, strict=True)]
+    entries = [_make_entry(e, kept, job.settings, filed=fault is None) for e, kept, fault in zip(said, tags, faults, strict=True)]
     refused = [Refusal(fault[0], "file", [str(row["id"])], fault[1]) for fault in faults if fault is not None]
     if others := sum(len(entry.tags) for entry in said) - sum(map(len, tags)):
         refused.append(Refusal("tags", "tag", [str(row["id"])], f"{others} are sentences, or name what it does not say"))
     return Plan((row["id"], entries), len(entries), refused)
 
 
-def _distinct(entries: list[Entry]) -> list[Entry]:
+def _join_equal_entries(entries: list[Entry]) -> list[Entry]:
     """Entries of the same words as one, with the tags of all and the category of the first that has one."""
     made: dict[str, Entry] = {}
     for entry in entries:
@@ -107,68 +107,70 @@ def _distinct(entries: list[Entry]) -> list[Entry]:
 def _is_tag(read: Read, tag: str, row: JsonObject) -> bool:
     """A tag is a few words, and names nothing that the memory does not say."""
     free = [*row["tags"], row["source"] or "", row["about"] or "", row["category"]]
-    return len(tag.split()) <= TAG_WORDS and len(tag) <= TAG and not invented(read, [row["content"]], tag, free)
+    return len(tag.split()) <= TAG_WORDS and len(tag) <= TAG and not find_invented_marks(read, [row["content"]], tag, free)
 
 
-def _category(entry: Entry) -> str | None:
+def _clean_category(entry: Entry) -> str | None:
     return (entry.category or "").strip().strip("/") or None
 
 
-def _entry(entry: Entry, tags: list[str], settings: JsonObject, *, filed: bool) -> JsonObject:
+def _make_entry(entry: Entry, tags: list[str], settings: JsonObject, *, filed: bool) -> JsonObject:
     """An entry as it is stored: what it says of itself within bounds; `filed`: under its category."""
     highest = settings["protected_importance"] - BELOW
     tags = free_tags([tag.lower() for tag in tags])
     importance = entry.importance if entry.importance is not None and 0 <= entry.importance <= 1 else None
     return {
         "content": entry.content,
-        "category": _category(entry) if filed else None,
+        "category": _clean_category(entry) if filed else None,
         "tags": [tag for tag in tags if tag and "\x00" not in tag][:TAGS],
         "importance": None if importance is None else min(importance, highest),
     }
 
 
-def _fault(read: Read, row: JsonObject, dates: list[Resolved], contents: list[str]) -> tuple[str, str] | None:
+def _find_fault(read: Read, row: JsonObject, dates: list[Resolved], contents: list[str]) -> tuple[str, str] | None:
     """Guard and reason for which entries cannot take the place of a memory; None: they can."""
     raw, together = row["content"], " \n".join(contents)
-    if not 1 <= len(contents) <= MOST:
-        return "count", f"{len(contents)} memories, 1 to {MOST} are allowed"
+    if not 1 <= len(contents) <= MOST_ENTRIES:
+        return "count", f"{len(contents)} memories, 1 to {MOST_ENTRIES} are allowed"
     if "\x00" in together or len(together) > 3 * len(raw) + 500:
         return "length", f"{len(together):,} characters made of {len(raw):,}"
     if len(contents) > 1 and row["is_named"]:
         return "lineage", "it is a version of a named lineage, which cannot become several"
-    free = [*(form for one in dates for form in _forms(one.means)), row["source"] or "", row["about"] or ""]
-    added = next((why for content in contents if (why := _added(read, raw, content, free)) is not None), None)
+    free = [*(form for one in dates for form in _day_forms(one.means)), row["source"] or "", row["about"] or ""]
+    added = next((why for content in contents if (why := _find_addition(read, raw, content, free)) is not None), None)
     if added is not None:
         return "invented", added
-    lost = _lost(read, raw, together, dates)
+    lost = _find_loss(read, raw, together, dates)
     return None if lost is None else ("lost", lost)
 
 
-def _added(read: Read, raw: str, content: str, free: list[str]) -> str | None:
+def _find_addition(read: Read, raw: str, content: str, free: list[str]) -> str | None:
     """Statements of an entry that the memory lacks; `free`: texts whose names and numbers it may have."""
-    if new := invented(read, [raw], content, free):
-        return f"it does not say {named(new)}"
+    if new := find_invented_marks(read, [raw], content, free):
+        return f"it does not say {quote_first_words(new)}"
     if read(content).denials and not read(raw).denials and not TURNS & read(raw).words:
         return "an entry denies something that it does not deny"
     share = kept_share(read, content, "\n".join([raw, *free]))
     return None if share >= SAID else f"it says {share:.0%} of the words of an entry"
 
 
-def _lost(read: Read, raw: str, together: str, dates: list[Resolved]) -> str | None:
+def _find_loss(read: Read, raw: str, together: str, dates: list[Resolved]) -> str | None:
     """Statements of the memory that the entries lack."""
-    stated = without(raw, dates)
-    if lost := missing(read, [stated], together):
-        return f"the entries do not say {named(lost)}"
+    stated = remove_expressions(raw, dates)
+    if lost := find_missing_marks(read, [stated], together):
+        return f"the entries do not say {quote_first_words(lost)}"
     for one in dates:
-        if one.said.lower() not in together.lower() and all(missing(read, [form], together) for form in _forms(one.means)):
+        if one.said.lower() not in together.lower() and all(
+            find_missing_marks(read, [form], together) for form in _day_forms(one.means)
+        ):
             return f"the entries do not say when {one.said} is"
     if read(together).denials < read(raw).denials:
         return "the entries deny less than it does"
     share = kept_share(read, stated, together)
-    return None if share >= KEPT else f"the entries have {share:.0%} of its words"
+    return None if share >= LEAST_SHARE_OF_WORDS else f"the entries have {share:.0%} of its words"
 
 
-def _forms(means: str) -> list[str]:
+def _day_forms(means: str) -> list[str]:
     """A day as texts write it."""
     try:
         day = date.fromisoformat(means)
@@ -177,7 +179,7 @@ def _forms(means: str) -> list[str]:
     return [means, f"{day:%B} {day.day}, {day.year}", f"{day.day} {day:%B} {day.year}", f"{day.day:02}.{day.month:02}.{day.year}"]
 
 
-async def apply(tx: Transaction, job: Job, plan: Plan) -> Applied:
+async def apply_entries(tx: Transaction, job: Job, plan: Plan) -> Applied:
     """Put the entries in the memory's place, unless it was changed or erased meanwhile."""
     del job
     if plan.steps is None:
@@ -186,7 +188,9 @@ async def apply(tx: Transaction, job: Job, plan: Plan) -> Applied:
     done = await dreams.enrich_memory(tx, id=raw, entries=entries)
     if not done:
         return Applied(refused=[Refusal("changed", "expand", [str(raw)], "it was changed or erased meanwhile")])
-    return Applied([{"action": done["action"], "ids": ids(done["ids"])}])
+    return Applied([{"action": done["action"], "ids": format_ids(done["ids"])}])
 
 
-ENRICHMENT = Pass(name="enrichment", prompt="memory-rules.md", answer=Entries, look=look, check=check, apply=apply)
+ENRICHMENT = Pass(
+    name="enrichment", prompt="memory-rules.md", answer=Entries, look=gather_memory, check=check_entries, apply=apply_entries
+)

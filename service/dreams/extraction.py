@@ -15,12 +15,12 @@ from db.dreams import CatalogueEntity
 from db.graph import edges
 from db.pool import Transaction
 from db.text import canonical_names
-from service.dreams.extraction_guards import Entity, Known, Text, Triple, plan_of
+from service.dreams.extraction_guards import Entity, ExtractionInput, Text, Triple, plan_of
 from service.dreams.guards import OF_ROWS
 from service.dreams.passes import Applied, Pass, Plan, Refusal, Room, Seen
 from service.jobs.job import Job
 from service.llm.output import Answer
-from service.llm.schemas import NOUGHT_IS_NONE, at_most, each, share, shown, text_of
+from service.llm.schemas import NOUGHT_IS_NONE, at_most, mark_bounded_list, mark_shown_number, share, text_of
 
 LONGEST, ALL, SHORTEST = 4000, 240_000, 200  # characters of a text, of all of them, and of a text where there are many
 EACH = 0.25  # entities and triples of a text, for which an answer has room at least
@@ -29,7 +29,7 @@ TYPES = ("person", "project", "topic", "tool", "event", "document", "technology"
 
 Name = Annotated[str, text_of(120, least=30)]
 Word = Annotated[str, text_of(120, least=20)]
-Number = Annotated[int, shown("catalogue")]
+Number = Annotated[int, mark_shown_number("catalogue")]
 
 
 class ReadEntity(Answer):
@@ -40,7 +40,7 @@ class ReadEntity(Answer):
     aliases: Annotated[list[Name], at_most(5)] = Field(default_factory=list)
     description: Annotated[str, text_of(300)] | None = None
     existing: Annotated[Number | None, NOUGHT_IS_NONE] = None
-    texts: list[Annotated[int, shown("texts")]]
+    texts: list[Annotated[int, mark_shown_number("texts")]]
 
 
 class ReadTriple(Answer):
@@ -51,17 +51,17 @@ class ReadTriple(Answer):
     target: Name | Annotated[Number | None, NOUGHT_IS_NONE] = None
     literal: Annotated[str, text_of(300)] | None = None
     confidence: Annotated[float, share()]
-    texts: list[Annotated[int, shown("texts")]]
+    texts: list[Annotated[int, mark_shown_number("texts")]]
 
 
 class Extraction(Answer):
     """A model's reading."""
 
-    entities: list[ReadEntity] = each("texts", 5, least=EACH)
-    triples: list[ReadTriple] = each("texts", 5, least=EACH)
+    entities: list[ReadEntity] = mark_bounded_list("texts", 5, least=EACH)
+    triples: list[ReadTriple] = mark_bounded_list("texts", 5, least=EACH)
 
 
-async def look(tx: Transaction, job: Job, room: Room) -> Seen:
+async def gather_texts(tx: Transaction, job: Job, room: Room) -> Seen:
     """The turns and episodes that the pass has not read, and the entities that a reader of them should know.
 
     Long texts are cut, the shorter the more there are. Texts that are not shown are not there for the checks either.
@@ -86,7 +86,7 @@ async def look(tx: Transaction, job: Job, room: Room) -> Seen:
     catalogue = await dreams.entity_catalogue(tx, texts=[text.content for text in texts], limit=limit)
     said = [*(text.content for text in texts), *(name for row in catalogue for name in (row["name"], *row["aliases"]))]
     names = dict(zip(said, await canonical_names(tx, texts=said), strict=True))
-    known = Known(dict(enumerate(texts, 1)), dict(enumerate(catalogue, 1)), types_of(catalogue), names)
+    known = ExtractionInput(dict(enumerate(texts, 1)), dict(enumerate(catalogue, 1)), types_of(catalogue), names)
     data = {
         "texts": texts_shown(known.texts),
         "catalogue": [
@@ -118,11 +118,11 @@ def texts_shown(texts: dict[int, Text]) -> list[dict[str, Any]]:
     groups: dict[Any, list[dict[str, Any]]] = {}
     for number, text in texts.items():
         line = {"n": number, "at": text.at.astimezone(UTC).isoformat(), "role": text.role, "text": text.content}
-        groups.setdefault(text.group, []).append(line)
+        groups.setdefault(text.conversation_key, []).append(line)
     return [{"conversation" if lines[0]["role"] else "episode": lines} for lines in groups.values()]
 
 
-def check(seen: Seen, answer: Extraction, job: Job) -> Plan:
+def check_extraction(seen: Seen, answer: Extraction, job: Job) -> Plan:
     """Statements of the answer that stand in the texts, as a plan for apply_extraction."""
     entities = [Entity(e.name, e.type, e.aliases, e.description, e.existing, e.texts) for e in answer.entities]
     triples = [Triple(t.source, t.predicate, t.target, t.literal, t.confidence, t.texts) for t in answer.triples]
@@ -131,7 +131,7 @@ def check(seen: Seen, answer: Extraction, job: Job) -> Plan:
     return Plan(steps, len(entities) + len(triples), refused)
 
 
-async def apply(tx: Transaction, job: Job, plan: Plan) -> Applied:
+async def apply_extraction(tx: Transaction, job: Job, plan: Plan) -> Applied:
     """Write it, as far as the rows allow."""
     del job
     applied = Applied()
@@ -144,4 +144,6 @@ async def apply(tx: Transaction, job: Job, plan: Plan) -> Applied:
     return applied
 
 
-ENTITIES = Pass(name="entities", prompt="entity-dream.md", answer=Extraction, look=look, check=check, apply=apply)
+ENTITIES = Pass(
+    name="entities", prompt="entity-dream.md", answer=Extraction, look=gather_texts, check=check_extraction, apply=apply_extraction
+)

@@ -7,7 +7,7 @@ import re
 from typing import Annotated
 
 from service.llm.schemas import at_most, text_of
-from service.text.guards import invented, kept_share, missing
+from service.text.guards import find_invented_marks, find_missing_marks, kept_share
 from service.text.reading import Read
 
 Fault = tuple[str, str]  # the guard, and its reason
@@ -16,14 +16,14 @@ Path = Annotated[str, text_of(100)]
 CATEGORY = re.compile(r"[^/\s][^/]*(/[^/\s][^/]*)*")
 MOST_TAGS, LONGEST_TAG, LONGEST_CATEGORY = 100, 255, 255
 ALIKE = 0.5  # share of a source's words that a text in its place must still have
-ROOM = 100  # characters by which such a text may be longer than all its sources
+EXTRA_CHARACTERS = 100  # characters by which such a text may be longer than all its sources
 INFERRED, ANTI_PATTERNS = "user-preferences/inferred", "anti-patterns"
 OWN = (
     ANTI_PATTERNS,
     INFERRED,
 )  # categories of what one pass has counted evidence for: no other files anything there, or takes it away
 LASTING = {"anti-pattern", "inferred"}  # tags of which the same holds
-SHOWN = 5  # words that a refusal names at most
+QUOTED_WORDS = 5  # words that a refusal names at most
 
 # Guards that SQL asks of rows, by name, and what their refusal says. Those of memories say it themselves, with their ids.
 OF_ROWS = {
@@ -51,12 +51,12 @@ def category_fault(category: str | None, before: list[str] | None = None) -> Fau
         return None
     if "\x00" in category or len(category) > LONGEST_CATEGORY or not CATEGORY.fullmatch(category):
         return "category", "the category is no path of words separated by slashes"
-    if before is not None and _own(category) not in map(_own, before):
+    if before is not None and _find_pass_category(category) not in map(_find_pass_category, before):
         return "category", "what is inferred or learned is told from the rest by its category"
     return None
 
 
-def _own(category: str) -> str | None:
+def _find_pass_category(category: str) -> str | None:
     """The category of a pass that a category lies in, or looks as if it did."""
     path = "/".join(step.strip().casefold() for step in category.split("/"))
     return next((own for own in OWN if path == own or path.startswith(own + "/")), None)
@@ -83,17 +83,17 @@ def text_fault(read: Read, sources: list[str], text: str) -> Fault | None:
     """Why a text cannot stand for its sources: it lost something, says something new, or is another text altogether."""
     if not text:
         return "empty", "the text is empty"
-    if len(text) > sum(map(len, sources)) + ROOM:
+    if len(text) > sum(map(len, sources)) + EXTRA_CHARACTERS:
         return "long", "the text is longer than all its sources together"
-    if lost := missing(read, sources, text):
-        return "coverage", f"the text lost {named(lost)}"
-    if new := invented(read, sources, text):
-        return "invented", f"no source says {named(new)}"
+    if lost := find_missing_marks(read, sources, text):
+        return "coverage", f"the text lost {quote_first_words(lost)}"
+    if new := find_invented_marks(read, sources, text):
+        return "invented", f"no source says {quote_first_words(new)}"
     if min(kept_share(read, source, text) for source in sources) < ALIKE:
         return "unlike", "the text says less than half of what one of its sources says"
     return None
 
 
-def named(words: list[str]) -> str:
+def quote_first_words(words: list[str]) -> str:
     """Words for a refusal, the first few."""
-    return ", ".join(words[:SHOWN]) + (f" and {len(words) - SHOWN} more" if len(words) > SHOWN else "")
+    return ", ".join(words[:QUOTED_WORDS]) + (f" and {len(words) - QUOTED_WORDS} more" if len(words) > QUOTED_WORDS else "")

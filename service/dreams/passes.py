@@ -17,7 +17,7 @@ from service.jobs.job import Job
 from service.llm.model import InvalidAnswer, TooLong
 from service.llm.output import Answer
 from service.llm.schemas import Numbers
-from service.models.calls import ask, part_that_fits
+from service.models.calls import ask_model, part_that_fits
 from service.resources import Resources
 from service.text.reading import Read, Readings, with_readings
 from service.uuid7 import uuid7
@@ -67,7 +67,7 @@ class Room:
     things: int = 1_000_000
     characters: int = 20_000
 
-    def less(self, shown: int, part: float) -> "Room":
+    def shrink_room(self, shown: int, part: float) -> "Room":
         """Room for that part of what was shown. Raises TooLong where less is of no use."""
         if shown > 1:
             return Room(max(1, min(shown - 1, int(shown * part * 0.9))), self.characters)
@@ -141,15 +141,15 @@ async def run_pass(resources: Resources, job: Job, made: Pass[A], *, dry_run: bo
             before = await dreams.last_pass(tx, name=made.name, job_id=job.id)
             if before["done"]:
                 return None
-            seen, room = await _page(resources, tx, made, job)
-            seen = replace(seen, corpus=_stamp(resources, made, seen.corpus))
+            seen, room = await _gather_page(resources, tx, made, job)
+            seen = replace(seen, corpus=_stamp_corpus(resources, made, seen.corpus))
         report.seen, report.more, report.shown = seen.count, seen.more, seen.shown
         if not seen.count or (seen.corpus is not None and seen.corpus in before["corpora"]):
             report.corpus = seen.corpus
             await record_report(resources, job, made.name, report, seen)
             return report
         try:
-            answer = await _answer(resources, job, made, seen, dry_run=dry_run)
+            answer = await _ask_model(resources, job, made, seen, dry_run=dry_run)
             break
         except TooLong:  # it is known better now how much fits
             if last:
@@ -161,11 +161,11 @@ async def run_pass(resources: Resources, job: Job, made: Pass[A], *, dry_run: bo
 
     plan = await with_readings(ask_texts, lambda read: made.check(replace(seen, read=read), answer, job))
     report.proposed = plan.proposed
-    await _apply(resources, job, made, seen, plan, report, room=room, dry_run=dry_run)
+    await _apply_and_report(resources, job, made, seen, plan, report, room=room, dry_run=dry_run)
     return report
 
 
-async def _page(resources: Resources, tx: Transaction, made: Pass[A], job: Job) -> tuple[Seen, Room]:
+async def _gather_page(resources: Resources, tx: Transaction, made: Pass[A], job: Job) -> tuple[Seen, Room]:
     """As much as the model can be shown at once; half as much after each failure of the job."""
     room = Room()
     seen = await made.look(tx, job, room)
@@ -176,15 +176,15 @@ async def _page(resources: Resources, tx: Transaction, made: Pass[A], job: Job) 
         part = await part_that_fits(resources, made.answer, prompt=made.prompt, data=seen.data, numbers=seen.numbers)
         if part >= 1:
             break
-        room = room.less(seen.shown, part)
+        room = room.shrink_room(seen.shown, part)
         seen = await made.look(tx, job, room)
     return seen, room
 
 
-async def _answer(resources: Resources, job: Job, made: Pass[A], seen: Seen, *, dry_run: bool) -> A:
+async def _ask_model(resources: Resources, job: Job, made: Pass[A], seen: Seen, *, dry_run: bool) -> A:
     """The model's answer. An unreadable answer counts for the turns and episodes that it was about."""
     try:
-        return await ask(
+        return await ask_model(
             resources,
             made.answer,
             namespace=job.namespace,
@@ -197,12 +197,12 @@ async def _answer(resources: Resources, job: Job, made: Pass[A], seen: Seen, *, 
         )
     except InvalidAnswer:
         if not dry_run and (seen.turns or seen.episodes):
-            async with job.holding(resources, f"dream_{made.name}") as tx:
+            async with job.hold_alone(resources, f"dream_{made.name}") as tx:
                 await dreams.record_failed_read(tx, turns=seen.turns, episodes=seen.episodes)
         raise
 
 
-async def _apply(
+async def _apply_and_report(
     resources: Resources, job: Job, made: Pass[A], seen: Seen, plan: Plan, report: Report, *, room: Room, dry_run: bool
 ) -> None:
     """Apply and report in one transaction; a dry run takes back what it applied, and keeps the report.
@@ -211,11 +211,11 @@ async def _apply(
     done than one pass may do.
     """
     operation = str(uuid7())
-    async with job.holding(resources, f"dream_{made.name}", operation_id=operation) as tx:
-        unseen = made.corpus is None or _stamp(resources, made, await made.corpus(tx, job, room)) != seen.corpus
+    async with job.hold_alone(resources, f"dream_{made.name}", operation_id=operation) as tx:
+        unseen = made.corpus is None or _stamp_corpus(resources, made, await made.corpus(tx, job, room)) != seen.corpus
         async with tx.savepoint(undo=dry_run):
             applied = await made.apply(tx, job, plan)
-        report.refused = [asdict(refusal) for refusal in shortened([*plan.refused, *applied.refused])]
+        report.refused = [asdict(refusal) for refusal in shorten_refusals([*plan.refused, *applied.refused])]
         report.changes = applied.changes
         report.applied = len(applied.changes)
         report.error = applied.stopped
@@ -223,21 +223,21 @@ async def _apply(
         report.operation_id = operation if report.outcome == "applied" and applied.changes else None
         shifted = seen.more and report.applied  # what moves up into its page was not seen
         if made.corpus is not None and not unseen and not applied.unfinished and not shifted and report.outcome == "applied":
-            report.corpus = _stamp(resources, made, await made.corpus(tx, job, room))
-        await _record(tx, job, made.name, report, seen)
+            report.corpus = _stamp_corpus(resources, made, await made.corpus(tx, job, room))
+        await _record_report(tx, job, made.name, report, seen)
 
 
 async def record_report(resources: Resources, job: Job, name: str, report: Report, seen: Seen | None = None) -> None:
     """Write the report of a pass that changed nothing; `seen`: what it has read."""
-    async with job.holding(resources, f"dream_{name}") as tx:
-        await _record(tx, job, name, report, seen or Seen(None, 0))
+    async with job.hold_alone(resources, f"dream_{name}") as tx:
+        await _record_report(tx, job, name, report, seen or Seen(None, 0))
 
 
-async def _record(tx: Transaction, job: Job, name: str, report: Report, seen: Seen) -> None:
+async def _record_report(tx: Transaction, job: Job, name: str, report: Report, seen: Seen) -> None:
     await dreams.record_pass(tx, job_id=job.id, name=name, report=asdict(report), turns=seen.turns, episodes=seen.episodes)
 
 
-def shortened(refused: list[Refusal]) -> list[Refusal]:
+def shorten_refusals(refused: list[Refusal]) -> list[Refusal]:
     """As many refusals as a report holds: a model can propose tens of thousands of things."""
     if len(refused) <= MOST_REFUSED:
         return refused
@@ -250,13 +250,13 @@ def hash_of(data: Any) -> str:
     return sha256(json.dumps(data, ensure_ascii=False, sort_keys=True, default=str).encode()).hexdigest()
 
 
-def _stamp(resources: Resources, made: Pass[A], corpus: str | None) -> str | None:
+def _stamp_corpus(resources: Resources, made: Pass[A], corpus: str | None) -> str | None:
     """A corpus together with what reads it: another prompt or another model is worth another call."""
     if corpus is None or resources.model is None:
         return corpus
-    return hash_of([corpus, resources.model.name, resources.prompts.read(made.prompt)])
+    return hash_of([corpus, resources.model.name, resources.prompts.read_prompt(made.prompt)])
 
 
-def ids(values: list[UUID]) -> list[str]:
+def format_ids(values: list[UUID]) -> list[str]:
     """Ids as a report has them."""
     return [str(value) for value in values]

@@ -14,8 +14,8 @@ from service.dreams.guards import INFERRED
 from service.dreams.passes import Applied, Pass, Plan, Refusal, Room, Seen
 from service.jobs.job import Job
 from service.llm.output import Answer
-from service.llm.schemas import NOUGHT_IS_NONE, each, shown
-from service.text.guards import invented, kept_share
+from service.llm.schemas import NOUGHT_IS_NONE, mark_bounded_list, mark_shown_number
+from service.text.guards import find_invented_marks, kept_share
 from service.text.reading import Read
 from service.text.sensitive import is_sensitive
 
@@ -40,15 +40,15 @@ class Preference(Answer):
 
     content: str = Field(min_length=1, max_length=1000, json_schema_extra={"least": 100})
     strength: Literal["strong", "mild", "minor"]
-    turns: list[Annotated[int, shown("turns")]]
-    existing: Annotated[Annotated[int, shown("preferences")] | None, NOUGHT_IS_NONE] = None
+    turns: list[Annotated[int, mark_shown_number("turns")]]
+    existing: Annotated[Annotated[int, mark_shown_number("preferences")] | None, NOUGHT_IS_NONE] = None
     sensitive: bool = False
 
 
 class Preferences(Answer):
     """The model's answer."""
 
-    preferences: list[Preference] = each("turns")
+    preferences: list[Preference] = mark_bounded_list("turns")
 
 
 @dataclass(frozen=True)
@@ -67,12 +67,12 @@ class Support:
     about: list[TurnToRead] = field(default_factory=list)
 
     @property
-    def ids(self) -> list[str]:
+    def turn_ids(self) -> list[str]:
         """Numbers of the cited turns, as a report has them."""
         return [str(turn["id"]) for turn in self.cited]
 
 
-async def look(tx: Transaction, job: Job, room: Room) -> Seen:
+async def gather_turns(tx: Transaction, job: Job, room: Room) -> Seen:
     """The turns that the pass has not read, by session, and the preferences that were inferred before."""
     waiting = await dreams.turns_to_read(tx, id=job.id, name="preferences")
     read = waiting[: room.things]
@@ -80,11 +80,11 @@ async def look(tx: Transaction, job: Job, room: Room) -> Seen:
     limit = int(job.settings["dream_limit"])
     found = await memories.list_memories(tx, filters={"category": INFERRED, "metadata": {"source": "inferred"}}, limit=limit)
     known = Known(turns, dict(enumerate(reversed(found), 1)))
-    too_many = sum(min(len(turn["content"]), _characters(turn)) for turn in turns.values()) > ALL_CHARACTERS
+    too_many = sum(min(len(turn["content"]), _count_characters(turn)) for turn in turns.values()) > ALL_CHARACTERS
     share = ALL_CHARACTERS // len(turns) if too_many else ALL_CHARACTERS
     sessions: dict[str, list[dict[str, Any]]] = {}
     for number, turn in turns.items():
-        said = turn["content"][: min(_characters(turn), share, room.characters)]
+        said = turn["content"][: min(_count_characters(turn), share, room.characters)]
         shown = {"turn": number, "role": turn["role"], "said": said}
         sessions.setdefault(turn["session_id"], []).append(shown)
     newest = list(known.preferences)[-(room.things + SHOWN_BESIDE) :]
@@ -104,16 +104,16 @@ async def look(tx: Transaction, job: Job, room: Room) -> Seen:
     )
 
 
-def _characters(turn: TurnToRead) -> int:
+def _count_characters(turn: TurnToRead) -> int:
     return USER_CHARACTERS if turn["role"] == SPEAKER else OTHER_CHARACTERS
 
 
-def check(seen: Seen, answer: Preferences, job: Job) -> Plan:
+def check_preferences(seen: Seen, answer: Preferences, job: Job) -> Plan:
     """Proposals that the turns bear out, with evidence counted here."""
     plan = Plan(steps=[], proposed=len(answer.preferences))
     taken: set[str] = set()
     for proposal in answer.preferences:
-        step = _judged(proposal, seen, job.settings)
+        step = _judge_preference(proposal, seen, job.settings)
         if isinstance(step, Refusal):
             plan.refused.append(step)
         elif taken & {step["id"] or "", step["content"].casefold()} - {""}:
@@ -124,35 +124,37 @@ def check(seen: Seen, answer: Preferences, job: Job) -> Plan:
     return plan
 
 
-def _judged(proposal: Preference, seen: Seen, settings: dict[str, Any]) -> dict[str, Any] | Refusal:
+def _judge_preference(proposal: Preference, seen: Seen, settings: dict[str, Any]) -> dict[str, Any] | Refusal:
     """The step that a proposal becomes, or the guard that refuses it. A refusal quotes nothing: it outlives the turns."""
     known: Known = seen.known
     before = known.preferences.get(proposal.existing or 0) or _same_words(proposal.content, known)
     confirms = before is not None and before["content"].casefold() == proposal.content.casefold()
     evidence = before["metadata"] if before and confirms else {}
-    support = _support(seen.read, proposal, known)
+    support = _find_support(seen.read, proposal, known)
 
-    def refused(guard: str, reason: str) -> Refusal:
-        return Refusal(guard, "infer", support.ids, reason)
+    def refuse_preference(guard: str, reason: str) -> Refusal:
+        return Refusal(guard, "infer", support.turn_ids, reason)
 
     if proposal.existing is not None and proposal.existing not in known.preferences:
-        return refused("unknown", f"there is no preference {proposal.existing}")
+        return refuse_preference("unknown", f"there is no preference {proposal.existing}")
     if not support.cited:
-        return refused("unsaid", f"none of the {len(set(proposal.turns))} turns that it cites was said by the user")
+        return refuse_preference("unsaid", f"none of the {len(set(proposal.turns))} turns that it cites was said by the user")
     said = [turn["content"] for turn in support.cited]
-    if new := invented(seen.read, [*said, before["content"]] if before else said, proposal.content, SPEAKS_OF):
-        return refused("invented", f"it names {len(new)} things that no cited turn names")
+    if new := find_invented_marks(seen.read, [*said, before["content"]] if before else said, proposal.content, SPEAKS_OF):
+        return refuse_preference("invented", f"it names {len(new)} things that no cited turn names")
     if not support.about:
-        return refused("unlike", f"none of the {len(said)} turns that it cites is about it")
+        return refuse_preference("unlike", f"none of the {len(said)} turns that it cites is about it")
     needed = 1 if confirms else int(settings[f"preference_{proposal.strength}"])
     if len(support.about) < needed:
-        return refused("too_few", f"{len(support.about)} of {needed} occurrences that a {proposal.strength} preference needs")
+        return refuse_preference(
+            "too_few", f"{len(support.about)} of {needed} occurrences that a {proposal.strength} preference needs"
+        )
     flagged = proposal.sensitive or is_sensitive(proposal.content, *said)
     return {
         "id": str(before["id"]) if before else None,
         "seen": before["updated_at"].isoformat() if before else None,
         "content": before["content"] if before and confirms else proposal.content,
-        "metadata": _metadata(proposal, support.about, evidence, flagged=flagged),
+        "metadata": _make_metadata(proposal, support.about, evidence, flagged=flagged),
     }
 
 
@@ -160,7 +162,7 @@ def _same_words(content: str, known: Known) -> MemoryRow | None:
     return next((row for row in known.preferences.values() if row["content"].casefold() == content.casefold()), None)
 
 
-def _support(read: Read, proposal: Preference, known: Known) -> Support:
+def _find_support(read: Read, proposal: Preference, known: Known) -> Support:
     """Each turn counts once, if the user said it and it has a word that matters."""
     cited = [known.turns[n] for n in sorted(set(proposal.turns)) if n in known.turns and known.turns[n]["role"] == SPEAKER]
     matter = " ".join(word for word in proposal.content.split() if word.strip(".,;:!?\"'()").casefold() not in GENERIC)
@@ -169,7 +171,7 @@ def _support(read: Read, proposal: Preference, known: Known) -> Support:
     return Support(cited, [turn for turn in cited if kept_share(read, matter, turn["content"]) > 0])
 
 
-def _metadata(proposal: Preference, turns: list[TurnToRead], before: dict[str, Any], *, flagged: bool) -> dict[str, Any]:
+def _make_metadata(proposal: Preference, turns: list[TurnToRead], before: dict[str, Any], *, flagged: bool) -> dict[str, Any]:
     """Where the preference comes from: counts and dates of its turns, and of those that spoke for the same words before."""
     times = [turn["said_at"].astimezone(UTC).isoformat() for turn in turns]
     sessions = dict.fromkeys([*before.get("sessions", []), *(turn["session_id"] for turn in turns)])
@@ -185,7 +187,7 @@ def _metadata(proposal: Preference, turns: list[TurnToRead], before: dict[str, A
     }
 
 
-async def apply(tx: Transaction, job: Job, plan: Plan) -> Applied:
+async def apply_preferences(tx: Transaction, job: Job, plan: Plan) -> Applied:
     """Write them; rows that changed meanwhile, or are protected, refuse."""
     applied = Applied()
     for step, row in zip(plan.steps, await dreams.write_preferences(tx, items=plan.steps), strict=True):
@@ -198,4 +200,4 @@ async def apply(tx: Transaction, job: Job, plan: Plan) -> Applied:
     return applied
 
 
-PREFERENCES = Pass("preferences", "pref-dream.md", Preferences, look, check, apply)
+PREFERENCES = Pass("preferences", "pref-dream.md", Preferences, gather_turns, check_preferences, apply_preferences)

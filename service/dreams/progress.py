@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from db.jobs.jobs import JobDetail
 
 QUIET = timedelta(seconds=30)  # after so long without a word, it is said that it is still at it
-SHOWN = 20  # lines of one pass in a printed report
+REPORTED_LINES = 20  # lines of one pass in a printed report
 
 
 class Progress:
@@ -21,13 +21,13 @@ class Progress:
         self._done: set[UUID] = set()
         self._spoke: datetime | None = None
 
-    def look(self, job: "JobDetail", now: datetime) -> None:
+    def report_news(self, job: "JobDetail", now: datetime) -> None:
         """Say what is new of it.
 
         The outcome of a try is known once it has ended, which may first be seen when the next one runs.
         """
         ended = job["tries"] if job["state"] in ("waiting", "dead") else job["tries"] - 1
-        lines = self._failed(job, ended, now) if ended < job["tries"] else []
+        lines = self._report_failed_try(job, ended, now) if ended < job["tries"] else []
         if job["tries"] > self._tries:
             lines.append(f"try {job['tries']} begins")
             self._tries = job["tries"]
@@ -35,15 +35,15 @@ class Progress:
         lines += [f"{report['pass']}: {report['outcome']}" for report in new]
         self._done.update(report["id"] for report in new)
         if ended == job["tries"]:
-            lines += self._failed(job, ended, now)
+            lines += self._report_failed_try(job, ended, now)
         if not lines and self._spoke is not None and now - self._spoke >= QUIET and job["finished_at"] is None:
-            lines.append(f"still {job['state']}: {_calls(job['calls'])} so far")
+            lines.append(f"still {job['state']}: {_describe_calls(job['calls'])} so far")
         for line in lines:
             self._tell(line)
         if lines or self._spoke is None:
             self._spoke = now
 
-    def _failed(self, job: "JobDetail", ended: int, now: datetime) -> list[str]:
+    def _report_failed_try(self, job: "JobDetail", ended: int, now: datetime) -> list[str]:
         """Outcome of the last try that ended, if that is not said yet; then it came to nothing, and another follows or none."""
         if ended <= self._ended:
             self._failures = min(self._failures, job["failures"])  # a job that is retried has all its tries again
@@ -62,36 +62,36 @@ class Progress:
         return lines
 
 
-def report(job: "JobDetail") -> list[str]:
+def report_dream(job: "JobDetail") -> list[str]:
     """Result of a dream: how it ended, each pass with its changes and refusals by guard, and how to undo it."""
     ended = job["finished_at"] or job["created_at"]
     took = ended - (job["started_at"] or ended)
     tries = f"{job['tries']} {'try' if job['tries'] == 1 else 'tries'}"
-    lines = [f"dream {job['state']}: {tries}, the last one took {took.total_seconds():.1f} s; {_calls(job['calls'])}"]
+    lines = [f"dream {job['state']}: {tries}, the last one took {took.total_seconds():.1f} s; {_describe_calls(job['calls'])}"]
     for done in job["passes"]:
-        lines += _pass(done)
+        lines += _report_pass(done)
     return lines if job["passes"] else [*lines, "no pass has run"]
 
 
-def _pass(done: dict[str, Any]) -> list[str]:
+def _report_pass(done: dict[str, Any]) -> list[str]:
     """Result of a pass."""
     counts = {**{key: done[key] for key in ("seen", "proposed", "applied")}, "refused": len(done["refused"])}
     head = f"{done['pass']}: {done['outcome']} ({', '.join(f'{count:,} {what}' for what, count in counts.items())})"
-    lines = [_change(change) for change in done["changes"]]
+    lines = [_describe_change(change) for change in done["changes"]]
     lines += [f"refused by {refusal['guard']}: {refusal['action']}: {refusal['reason']}" for refusal in done["refused"]]
     lines += [done["error"]] if done["error"] else []
-    more = [f"… and {len(lines) - SHOWN:,} more (--json shows all)"] if len(lines) > SHOWN else []
+    more = [f"… and {len(lines) - REPORTED_LINES:,} more (--json shows all)"] if len(lines) > REPORTED_LINES else []
     undo = [f"undo with: loci operation undo {done['operation_id']}"] if done["operation_id"] else []
-    return [head, *(f"  {line}" for line in [*lines[:SHOWN], *more, *undo])]
+    return [head, *(f"  {line}" for line in [*lines[:REPORTED_LINES], *more, *undo])]
 
 
-def _change(change: dict[str, Any]) -> str:
+def _describe_change(change: dict[str, Any]) -> str:
     """A change in one line: what was done, to what, and what it says, where the report has that."""
     said = change.get("content")
     return f"{change['action']} {', '.join(map(str, change['ids']))}{f': {said}' if said else ''}"
 
 
-def _calls(calls: dict[str, Any]) -> str:
+def _describe_calls(calls: dict[str, Any]) -> str:
     """Cost of calls of a model."""
     tokens = calls["prompt_tokens"] + calls["completion_tokens"]
     return f"{calls['calls']:,} {'call' if calls['calls'] == 1 else 'calls'} of a model, {tokens:,} tokens, cost {calls['cost']}"

@@ -5,9 +5,9 @@ from uuid import UUID
 from db import dreams
 from db.dreams import PassRow
 from db.pool import Transaction
-from service.pages import Page, page
+from service.pages import Page, make_page
 
 
 async def list_passes(tx: Transaction, *, limit: int, cursor: UUID | None, name: str | None, job_id: UUID | None) -> Page[PassRow]:
     """Reports, newest first."""
-    return page(await dreams.list_passes(tx, limit=limit + 1, cursor=cursor, name=name, job_id=job_id), limit, "id")
+    return make_page(await dreams.list_passes(tx, limit=limit + 1, cursor=cursor, name=name, job_id=job_id), limit, "id")

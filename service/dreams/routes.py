@@ -14,28 +14,28 @@ from service.dreams import reports, signals
 from service.dreams.request import request_dream
 from service.http.caller import CallerDependency
 from service.http.parameters import Cursor, Limit
-from service.http.replies import reply
-from service.http.responses import problems
+from service.http.replies import reply_json
+from service.http.responses import document_problems
 
 router = APIRouter(tags=["dreams"])
 
 signal_routes = APIRouter(tags=["feedback"])
 
 
-@router.post("/dream", status_code=202, response_model=JobQueued, responses=problems(409))
+@router.post("/dream", status_code=202, response_model=JobQueued, responses=document_problems(409))
 async def dream(body: DreamInput, caller: CallerDependency) -> Response:
     """Ask for a dream: consolidate memories, extract entities, infer preferences, clean up the graph.
 
     A job does it; GET /jobs/{id} shows the reports of its passes. One that asks for the same and waits already is given back.
     """
 
-    async def work(tx: Transaction) -> dict[str, Any]:
+    async def enqueue_dream(tx: Transaction) -> dict[str, Any]:
         return await request_dream(tx, caller.state.resources, passes=body.passes, dry_run=body.dry_run)
 
-    return await caller.write(work, status=202)
+    return await caller.write(enqueue_dream, status=202)
 
 
-@router.get("/passes", response_model=PassPage, responses=problems(404))
+@router.get("/passes", response_model=PassPage, responses=document_problems(404))
 async def list_passes(
     caller: CallerDependency,
     limit: Limit = 50,
@@ -44,10 +44,10 @@ async def list_passes(
     job_id: Annotated[UUID | None, Query(description="Of this job")] = None,
 ) -> Response:
     """List reports of passes, newest first: what each saw, proposed, refused and by which guard, and applied."""
-    return reply(await caller.read(lambda tx: reports.list_passes(tx, limit=limit, cursor=cursor, name=name, job_id=job_id)))
+    return reply_json(await caller.read(lambda tx: reports.list_passes(tx, limit=limit, cursor=cursor, name=name, job_id=job_id)))
 
 
-@signal_routes.get("/feedback/signals", response_model=SignalPage, responses=problems(404))
+@signal_routes.get("/feedback/signals", response_model=SignalPage, responses=document_problems(404))
 async def list_signals(
     caller: CallerDependency,
     limit: Limit = 50,
@@ -56,6 +56,6 @@ async def list_signals(
     session_id: Annotated[Label | None, Query(description="Of this conversation")] = None,
 ) -> Response:
     """List what was said about the agent's work, newest first."""
-    return reply(
+    return reply_json(
         await caller.read(lambda tx: signals.list_signals(tx, limit=limit, cursor=cursor, kind=kind, session_id=session_id))
     )

@@ -3,7 +3,7 @@
 from db import dreams
 from db.dreams import ListedSignal
 from db.pool import Transaction
-from service.pages import Page, page
+from service.pages import Page, make_page
 
 
 async def list_signals(
@@ -11,4 +11,4 @@ async def list_signals(
 ) -> Page[ListedSignal]:
     """Signals, newest first."""
     rows = await dreams.list_signals(tx, limit=limit + 1, cursor=cursor, kind=kind, session_id=session_id)
-    return page(rows, limit)
+    return make_page(rows, limit)

@@ -51,7 +51,7 @@ class ActiveModel:
 
 
 class ActiveProvider:
-    """A provider that follows the active model. It begins with the one that is configured; `follow` looks which one is active."""
+    """A provider that follows the active model. It begins with the configured one; `follow_active_model` looks which is active."""
 
     def __init__(self, settings: EmbeddingSettings, configured: Provider, second: SecondModel | None = None) -> None:
         self._settings = settings
@@ -84,26 +84,26 @@ class ActiveProvider:
         """Embed texts with the model that is used."""
         return await self.serving.embed(texts, timeout=timeout)
 
-    async def follow(self, tx: Transaction) -> ActiveModel:
+    async def follow_active_model(self, tx: Transaction) -> ActiveModel:
         """Look which model is active, and use it from here on. One that is being filled is made ready."""
         in_use = await reembedding.embedding_models_in_use(tx)
         rows = {row["state"]: row for row in in_use}
         if self.second is not None:
             self.second.follow(in_use)
         if "filling" in rows:
-            await self._make(rows["filling"])
+            await self._make_provider(rows["filling"])
         active = rows.get("active")
         if active is None:
             self.serving = ActiveModel(UNKNOWN, self.configured)
         elif active["id"] != self.serving.model:
-            made = await self._make(active)
+            made = await self._make_provider(active)
             provider, problem = (None, made) if isinstance(made, str) else (made, None)
             self.serving = ActiveModel(active["id"], provider, problem, active["dimensions"])
             if active["name"] != self.configured.name:
                 log.warning("the embedding model %s is active, and %s is configured", active["name"], self.configured.name)
         return self.serving
 
-    async def _make(self, row: ModelInUse) -> Provider | str:
+    async def _make_provider(self, row: ModelInUse) -> Provider | str:
         """A provider for a model of the database, or why there is none here."""
         async with self._making:
             name = row["name"]
@@ -116,11 +116,11 @@ class ActiveProvider:
             return self._made[name]
 
     @property
-    def automatic(self) -> int:
+    def automatic_limit(self) -> int:
         """Memories and entities up to which a worker changes to the configured model by itself."""
         return self._settings.automatic
 
-    def model(self, dimensions: int) -> dict[str, Any]:
+    def describe_model(self, dimensions: int) -> dict[str, Any]:
         """The configured model as the database knows it: name, dimensions, and those that an endpoint is asked for."""
         asks = self._settings.dimensions if self._settings.provider == "openai" else None
         return {"name": self.configured.name, "dimensions": dimensions, "asks": asks}
@@ -173,7 +173,7 @@ def active_model(provider: Provider | None) -> ActiveModel:
 
 async def find_active_model(provider: Provider | None, tx: Transaction) -> ActiveModel:
     """The present embedder, after a look at which model is active."""
-    return await provider.follow(tx) if isinstance(provider, ActiveProvider) else active_model(provider)
+    return await provider.follow_active_model(tx) if isinstance(provider, ActiveProvider) else active_model(provider)
 
 
 async def embed_words(query: str, used: ActiveModel, settings: EmbeddingSettings) -> Words | None:

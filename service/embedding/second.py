@@ -12,7 +12,7 @@ from db.pool import JsonObject
 from service.embedding.factory import make_provider
 from service.embedding.provider import Provider
 from service.embedding.timed import Timed
-from service.settings import SecondEmbeddingSettings, Settings, within
+from service.settings import SecondEmbeddingSettings, Settings, seconds_within_request
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +42,7 @@ class SecondModel:
 def second_settings(settings: Settings) -> SecondEmbeddingSettings:
     """The settings of the second model; a recall waits for it no longer than leaves it time to answer."""
     second = settings.second_embedding
-    return second.model_copy(update={"query_timeout": within(second.query_timeout, settings.deadlines.read)})
+    return second.model_copy(update={"query_timeout": seconds_within_request(second.query_timeout, settings.deadlines.read)})
 
 
 def make_second_model(settings: SecondEmbeddingSettings, first: Provider | None) -> SecondModel | None:

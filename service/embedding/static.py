@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from service.embedding.provider import LONG, Vectors, Words, normalised
+from service.embedding.provider import THREAD_CHARACTERS, Vectors, Words, normalise_rows
 
 DIMENSIONS = 256
 SHORTER = (64, 128)  # the model was trained so that the first dimensions of a vector are a vector too
@@ -24,7 +24,7 @@ TOKENS_AT_ONCE = 2048  # of a batch, padded to its longest: 2 MiB a matrix, whic
 
 
 @cache
-def _loaded(dimensions: int | None) -> Any:
+def _load_model(dimensions: int | None) -> Any:
     """The model, cut to its first dimensions if they are given: once in a process, as it is only read."""
     logging.getLogger().addHandler(logging.NullHandler())  # importing wordllama would configure the root logger
     spec = find_spec("wordllama")
@@ -47,7 +47,7 @@ class StaticProvider:
     def __init__(self, dimensions: int | None = None) -> None:
         cut = dimensions if dimensions in SHORTER else None
         self.name = f"static/wordllama-{cut or DIMENSIONS}"
-        self._model = _loaded(cut)
+        self._model = _load_model(cut)
 
     async def dimensions(self) -> int:
         """Length of its vectors."""
@@ -55,11 +55,11 @@ class StaticProvider:
 
     async def embed(self, texts: list[str], *, timeout: float | None = None) -> Vectors:  # noqa: ARG002 (the protocol's)
         """Embed in this thread when it is one short text, else in another."""
-        if len(texts) == 1 and len(texts[0]) < LONG:
-            return self._embed(texts)
-        return await asyncio.to_thread(self._embed, texts)
+        if len(texts) == 1 and len(texts[0]) < THREAD_CHARACTERS:
+            return self._embed_texts(texts)
+        return await asyncio.to_thread(self._embed_texts, texts)
 
-    def _embed(self, texts: list[str]) -> Vectors:
+    def _embed_texts(self, texts: list[str]) -> Vectors:
         order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
         vectors = np.empty((len(texts), self._model.embedding.shape[1]), dtype=np.float32)
         start = 0
@@ -70,7 +70,7 @@ class StaticProvider:
             rows = order[start:end]
             vectors[rows] = self._model.embed([texts[i] or " " for i in rows], batch_size=len(rows))
             start = end
-        return normalised(vectors)
+        return normalise_rows(vectors)
 
     def words(self, text: str) -> Words | None:
         """The words of a question with the sums of their tokens' vectors; None for more than 64."""

@@ -23,15 +23,15 @@ class Timed:
 
     async def embed(self, texts: list[str], *, timeout: float | None = None) -> Vectors:
         """Embed texts; with a timeout somebody waits for the vector of a question."""
-        return await self._timed(
+        return await self._measure_time(
             self._provider.embed(texts, timeout=timeout), len(texts), "batch" if timeout is None else "question"
         )
 
     async def embed_questions(self, texts: list[str], *, timeout: float | None = None) -> Vectors:
         """Embed questions."""
-        return await self._timed(embed_questions(self._provider, texts, timeout=timeout), len(texts), "question")
+        return await self._measure_time(embed_questions(self._provider, texts, timeout=timeout), len(texts), "question")
 
-    async def _timed(self, made: Awaitable[Vectors], texts: int, kind: str) -> Vectors:
+    async def _measure_time(self, made: Awaitable[Vectors], texts: int, kind: str) -> Vectors:
         started = time.perf_counter()
         with traces.span("embed", {"gen_ai.request.model": self.name, "loci.texts": texts}):
             vectors = await made

@@ -6,18 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from service.embedding.provider import Provider, Vectors, normalised
+from service.embedding.provider import Provider, Vectors, normalise_rows
 
 SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|(?<=[。！？])|\n+")  # noqa: RUF001
-MOST = 50  # sentences of one turn
+MOST_SENTENCES = 50  # sentences of one turn
 
 
-def sentences(text: str) -> list[str]:
+def split_sentences(text: str) -> list[str]:
     """Sentences of a text, at most 50."""
-    return [part for part in map(str.strip, SENTENCE.split(text)) if part][:MOST]
+    return [part for part in map(str.strip, SENTENCE.split(text)) if part][:MOST_SENTENCES]
 
 
-async def embed_claimed(provider: Provider, claimed: Sequence[Mapping[str, Any]]) -> Vectors:
+async def embed_claimed_rows(provider: Provider, claimed: Sequence[Mapping[str, Any]]) -> Vectors:
     """A vector for each claimed row: of its `text`, which says who said it and what.
 
     A model with `focus` adds so much of the mean of the sentences that were `said`, each under the `speaker`'s name.
@@ -26,7 +26,7 @@ async def embed_claimed(provider: Provider, claimed: Sequence[Mapping[str, Any]]
     owners: list[int] = []
     for place, row in enumerate(claimed):
         if provider.focus > 0 and row.get("said"):
-            own = sentences(row["said"])
+            own = split_sentences(row["said"])
             texts += [f"{row['speaker']}: {sentence}" if row["speaker"] else sentence for sentence in own]
             owners += [place] * len(own)
     vectors = await provider.embed(texts)
@@ -37,4 +37,4 @@ async def embed_claimed(provider: Provider, claimed: Sequence[Mapping[str, Any]]
     np.add.at(sums, owners, vectors[len(claimed) :])
     lengths = np.linalg.norm(sums, axis=1, keepdims=True)
     means = sums / np.where(lengths > 0, lengths, 1)
-    return normalised((whole + provider.focus * means).astype(np.float32))
+    return normalise_rows((whole + provider.focus * means).astype(np.float32))

@@ -6,12 +6,12 @@ from uuid import UUID
 from db import facts
 from db.facts import AspectRow, AttributeRow, ListedAspect
 from db.pool import JsonObject, Transaction
-from service.pages import Page, whole
+from service.pages import Page, make_only_page
 
 
 async def list_aspects(tx: Transaction, *, entity: str, as_of: datetime | None, known_at: datetime | None) -> Page[ListedAspect]:
     """Aspects of an entity, heaviest first, with the attributes and constraints that held at two moments."""
-    return whole(await facts.list_aspects(tx, entity=entity, as_of=as_of, known_at=known_at))
+    return make_only_page(await facts.list_aspects(tx, entity=entity, as_of=as_of, known_at=known_at))
 
 
 async def write_aspect(tx: Transaction, *, entity: str, aspect: JsonObject) -> AspectRow:

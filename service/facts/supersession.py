@@ -6,7 +6,7 @@ from db import facts
 from db.facts import ListedSupersession, SupersessionRow
 from db.pool import JsonObject, Transaction
 from loci.models.facts import Sweep
-from service.pages import Page, page
+from service.pages import Page, make_page
 
 
 async def list_supersessions(
@@ -14,7 +14,7 @@ async def list_supersessions(
 ) -> Page[ListedSupersession]:
     """Decisions, newest first, with both contents, the signal and the words that gave it."""
     rows = await facts.list_supersessions(tx, status=status, signal=signal, entity=entity, limit=limit + 1, cursor=cursor)
-    return page(rows, limit)
+    return make_page(rows, limit)
 
 
 async def sweep_supersessions(tx: Transaction, wanted: Sweep) -> JsonObject:

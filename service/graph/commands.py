@@ -7,8 +7,21 @@ from uuid import UUID
 import typer
 
 from service.cli.output import echo, print_fields, print_rows
-from service.cli.rest import Rest, service
-from service.cli.shell import App, AsOf, KnownAt, Limit, Namespace, Session, Yes, confirm, said, settings_of, tell, tell_rows
+from service.cli.rest import Rest, open_service
+from service.cli.shell import (
+    App,
+    AsOf,
+    KnownAt,
+    Limit,
+    Namespace,
+    Session,
+    Yes,
+    confirm_or_exit,
+    message_printer,
+    settings_of,
+    tell_result,
+    tell_rows,
+)
 
 entities = App("Add, list, show and remove entities.")
 edges = App("Observe, list, show and take back edges between entities.")
@@ -36,9 +49,9 @@ def add_entity(
     namespace: Namespace = None,
 ) -> None:
     """Create an entity, or add to the one of this name."""
-    with service(namespace) as rest:
+    with open_service(namespace) as rest:
         row = rest.post("/entities", name=name, type=type, aliases=alias or None, description=description)
-    tell(row, lambda: print_fields(row))
+    tell_result(row, lambda: print_fields(row))
 
 
 @entities.command("list")
@@ -53,26 +66,26 @@ def list_entities(
 ) -> None:
     """List entities: pinned first, then the most mentioned."""
     asked = {"type": type, "query": query, "pinned": pinned or None, "as_of": as_of, "known_at": known_at}
-    with service(namespace) as rest:
-        rows = rest.items("/entities", limit=limit, **asked)
+    with open_service(namespace) as rest:
+        rows = rest.list_items("/entities", limit=limit, **asked)
     tell_rows(rows, "id", "name", "type", "description", fold="description")
 
 
 @entities.command("show")
 def show_entity(ref: Ref, namespace: Namespace = None, as_of: AsOf = None, known_at: KnownAt = None) -> None:
     """Show an entity with all its fields."""
-    with service(namespace) as rest:
+    with open_service(namespace) as rest:
         row = rest.get("/entities/{ref}", {"ref": ref}, as_of=as_of, known_at=known_at)
-    tell(row, lambda: print_fields(row))
+    tell_result(row, lambda: print_fields(row))
 
 
 @entities.command("remove")
 def remove_entity(ref: Ref, namespace: Namespace = None, yes: Yes = False) -> None:
     """Remove an entity from the graph, with its edges."""
-    confirm(f"Remove {ref} with its edges?", yes=yes)
-    with service(namespace) as rest:
+    confirm_or_exit(f"Remove {ref} with its edges?", yes=yes)
+    with open_service(namespace) as rest:
         row = rest.delete("/entities/{ref}", {"ref": ref})
-    tell(row, said(f"removed {row['name']}"))
+    tell_result(row, message_printer(f"removed {row['name']}"))
 
 
 @edges.command("add")
@@ -87,9 +100,9 @@ def add_edge(
 ) -> None:
     """Observe an edge; names that are new become entities."""
     stated = {"target": target, "literal": literal, "confidence": confidence, "session_id": session_id}
-    with service(namespace) as rest:
+    with open_service(namespace) as rest:
         row = rest.post("/edges", source=source, type=type, **stated)
-    tell(row, lambda: echo(edge_line(row)))
+    tell_result(row, lambda: echo(edge_line(row)))
 
 
 @edges.command("list")
@@ -104,18 +117,18 @@ def list_edges(
 ) -> None:
     """List edges with their confidence as it is now."""
     asked = {"entity": entity, "type": type, "faded": faded.value, "as_of": as_of, "known_at": known_at}
-    with service(namespace) as rest:
-        rows = rest.items("/edges", limit=limit, **asked)
+    with open_service(namespace) as rest:
+        rows = rest.list_items("/edges", limit=limit, **asked)
     shown = [{**row, "target": row["target"] if row["literal"] is None else f'"{row["literal"]}"'} for row in rows]
-    tell(rows, lambda: tell_rows(shown, "id", "source", "type", "target", "confidence", "last_observed_at", fold="target"))
+    tell_result(rows, lambda: tell_rows(shown, "id", "source", "type", "target", "confidence", "last_observed_at", fold="target"))
 
 
 @edges.command("show")
 def show_edge(id: EdgeId, namespace: Namespace = None, as_of: AsOf = None, known_at: KnownAt = None) -> None:
     """Show an edge, and what was observed of it."""
-    with service(namespace) as rest:
+    with open_service(namespace) as rest:
         row = rest.get("/edges/{id}", {"id": id}, as_of=as_of, known_at=known_at)
-    tell(row, lambda: print_fields(row))
+    tell_result(row, lambda: print_fields(row))
 
 
 @edges.command("change")
@@ -130,17 +143,17 @@ def change_edge(
     """Correct an edge: how sure it is, how strong, and when it is true. `loci operation undo` takes it back."""
     stated = {"confidence": confidence, "strength": strength, "valid_from": valid_from, "valid_to": valid_to}
     changes = {name: value or (None if name == "valid_to" else value) for name, value in stated.items() if value is not None}
-    with service(namespace) as rest:
+    with open_service(namespace) as rest:
         row = rest.patch("/edges/{id}", {"id": id}, **changes)
-    tell(row, lambda: echo(edge_line(row)))
+    tell_result(row, lambda: echo(edge_line(row)))
 
 
 @edges.command("remove")
 def remove_edge(id: EdgeId, namespace: Namespace = None) -> None:
     """Take an edge back: it stays as history."""
-    with service(namespace) as rest:
+    with open_service(namespace) as rest:
         row = rest.delete("/edges/{id}", {"id": id})
-    tell(row, said(f"taken back: {edge_line(row)}"))
+    tell_result(row, message_printer(f"taken back: {edge_line(row)}"))
 
 
 @edges.command()
@@ -156,26 +169,26 @@ def decay(
     Says how many faded and how many came back; without a rate, since the last time. Readers go by a new rate at once. Killed on
     the way, it loses nothing: call it again, or leave the rest to the worker.
     """
-    with service(namespace) as rest:
-        counts = _decay(rest, type, rate)
-    tell(counts, lambda: print_rows(tuple(counts), [counts]))
+    with open_service(namespace) as rest:
+        counts = _start_decay_change(rest, type, rate)
+    tell_result(counts, lambda: print_rows(tuple(counts), [counts]))
 
 
-def _decay(rest: Rest, type: str | None, rate: float | None) -> dict[str, int]:
+def _start_decay_change(rest: Rest, type: str | None, rate: float | None) -> dict[str, int]:
     if rate is None:
         row = rest.post("/edges/decay", type=type)
     elif type is not None:
         row = rest.put("/edge-types/{type}", {"type": type}, decay_rate=rate)
     else:
-        row = rest.patch("/namespaces/{name}", {"name": rest.name()}, settings={"decay_rate": rate})
+        row = rest.patch("/namespaces/{name}", {"name": rest.find_namespace_name()}, settings={"decay_rate": rate})
     return {name: row[name] or 0 for name in ("faded", "revived", "faded_now") if name in row}
 
 
 @edge_types.command("list")
 def list_types(namespace: Namespace = None, limit: Limit = 1000) -> None:
     """List types of edges, with their rates and counts."""
-    with service(namespace) as rest:
-        rows = rest.items("/edge-types", limit=limit)
+    with open_service(namespace) as rest:
+        rows = rest.list_items("/edge-types", limit=limit)
     tell_rows(rows, "type", "decay_rate", "single_valued", "edges", "faded", "description", fold="description")
 
 
@@ -188,9 +201,9 @@ def set_type(
     namespace: Namespace = None,
 ) -> None:
     """Set how edges of a type fade, and what they mean."""
-    with service(namespace) as rest:
+    with open_service(namespace) as rest:
         row = rest.put("/edge-types/{type}", {"type": type}, **settings_of(assignments))
-    tell(row, lambda: print_fields(row))
+    tell_result(row, lambda: print_fields(row))
 
 
 def traverse(
@@ -220,9 +233,9 @@ def traverse(
         "as_of": as_of,
         "known_at": known_at,
     }
-    with service(namespace) as rest:
+    with open_service(namespace) as rest:
         found = rest.post("/graph/traverse", **stated)
-    tell({name: found[name] for name in ("edges", "truncated", "reason")}, lambda: _tell_walk(found, paths=paths))
+    tell_result({name: found[name] for name in ("edges", "truncated", "reason")}, lambda: _tell_walk(found, paths=paths))
 
 
 def _tell_walk(found: dict[str, Any], *, paths: bool) -> None:

@@ -13,7 +13,7 @@ from db.graph.decay import DecayBatch
 from db.graph.edges import ChangedEdgeType
 from db.pool import JsonObject, Transaction
 
-ABANDONED = 10.0  # seconds without a batch
+ABANDONED_SECONDS = 10.0  # seconds without a batch
 Retries = Callable[[Callable[[], Awaitable[Any]]], Awaitable[Any]]  # runs a transaction, and may run it again
 
 
@@ -42,20 +42,23 @@ async def edge_type_step(tx: Transaction, row: ChangedEdgeType) -> JsonObject | 
     return counts and {**{name: value for name, value in row.items() if name != "decaying"}, **counts}
 
 
-async def _once(work: Callable[[], Awaitable[Any]]) -> Any:
+async def _run_batch_once(work: Callable[[], Awaitable[Any]]) -> Any:
     return await work()
 
 
 async def finish_decay_change(
-    open_transaction: Callable[[], AbstractAsyncContextManager[Transaction]], *, type: str | None, retried: Retries = _once
+    open_transaction: Callable[[], AbstractAsyncContextManager[Transaction]],
+    *,
+    type: str | None,
+    retried: Retries = _run_batch_once,
 ) -> None:
     """All batches, each in a transaction of its own, which `retried` runs."""
 
-    async def batch() -> DecayBatch:
+    async def recalculate_batch() -> DecayBatch:
         async with open_transaction() as tx:
             return await decay.recalculate_decay_batch(tx, type=type)
 
-    while not (await retried(batch))["done"]:
+    while not (await retried(recalculate_batch))["done"]:
         pass
 
 

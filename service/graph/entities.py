@@ -12,7 +12,7 @@ from loci.models.graph import EntitySearch, EntityWrite, MatchInput
 from service.embedding.active import embed_question, find_active_model
 from service.embedding.provider import Provider
 from service.memories.memories import LAST_VERSION, list_versions
-from service.pages import Page, page, position, without_place
+from service.pages import Page, make_page, parse_position, without_place
 from service.settings import EmbeddingSettings
 
 NOT_FOUND = "P0002"
@@ -26,7 +26,7 @@ async def write_entity(tx: Transaction, wanted: EntityWrite) -> JsonObject:
 
 async def get_entity(tx: Transaction, *, ref: str, as_of: datetime | None = None, known_at: datetime | None = None) -> EntityRow:
     """The entity with this id, name or alias, at two moments. Raises NotFound."""
-    return _found(await entities.get_entity(tx, ref=ref, as_of=as_of, known_at=known_at))
+    return _require_entity(await entities.get_entity(tx, ref=ref, as_of=as_of, known_at=known_at))
 
 
 async def list_entities(
@@ -44,7 +44,7 @@ async def list_entities(
     rows = await entities.list_entities(
         tx, type=type, query=query, pinned=pinned, limit=limit + 1, cursor=cursor, as_of=as_of, known_at=known_at
     )
-    return page(rows, limit)
+    return make_page(rows, limit)
 
 
 async def match_entities(tx: Transaction, wanted: MatchInput) -> JsonObject:
@@ -59,17 +59,17 @@ async def touch_entities(tx: Transaction, *, ids: list[UUID]) -> JsonObject:
 
 async def change_entity(tx: Transaction, *, ref: str, changes: JsonObject) -> EntityRow:
     """Change name, type, aliases, description, metadata or confidence of an entity; returns it."""
-    return _found(await entities.update_entity(tx, ref=ref, changes=changes))
+    return _require_entity(await entities.update_entity(tx, ref=ref, changes=changes))
 
 
 async def delete_entity(tx: Transaction, *, ref: str) -> EntityRow:
     """Take an entity out of the graph; returns it as it was."""
-    return _found(await entities.delete_entity(tx, ref=ref))
+    return _require_entity(await entities.delete_entity(tx, ref=ref))
 
 
 async def pin_entity(tx: Transaction, *, ref: str, pinned: bool) -> EntityRow:
     """Pin an entity, or unpin it; returns it."""
-    return _found(await entities.pin_entity(tx, ref=ref, pinned=pinned))
+    return _require_entity(await entities.pin_entity(tx, ref=ref, pinned=pinned))
 
 
 async def search_entities(
@@ -102,15 +102,15 @@ async def list_history(
     """Versions of a lineage, oldest first; where `ref` is an entity instead, what happened around it, in order of time."""
     times = {"as_of": as_of, "known_at": known_at}
 
-    async def versions() -> Page[Any]:
-        return await list_versions(tx, ref=ref, limit=limit, after=min(position(cursor) or 0, LAST_VERSION), **times)
+    async def list_entity_versions() -> Page[Any]:
+        return await list_versions(tx, ref=ref, limit=limit, after=min(parse_position(cursor) or 0, LAST_VERSION), **times)
 
-    async def events() -> Page[EntityEvent]:
-        return page(await entities.entity_timeline(tx, ref=ref, limit=limit + 1, cursor=cursor, **times), limit)
+    async def list_events() -> Page[EntityEvent]:
+        return make_page(await entities.entity_timeline(tx, ref=ref, limit=limit + 1, cursor=cursor, **times), limit)
 
     numbered = cursor is None or cursor.isdigit()  # a cursor of versions is a number, one of events is not
-    first, second = (versions, events) if numbered else (events, versions)
-    await tx.entered()  # what is wrong with the caller must not look as if the first way had found nothing
+    first, second = (list_entity_versions, list_events) if numbered else (list_events, list_entity_versions)
+    await tx.read_caller()  # what is wrong with the caller must not look as if the first way had found nothing
     try:
         async with tx.savepoint():
             return await first()
@@ -120,7 +120,7 @@ async def list_history(
     return await second()
 
 
-def _found(row: EntityRow | None) -> EntityRow:
+def _require_entity(row: EntityRow | None) -> EntityRow:
     if row is None:
         raise NotFound("this entity does not exist")
     return without_place(row)

@@ -6,7 +6,7 @@ from db.graph import merges
 from db.graph.merges import MergeRow, UndoneMerge
 from db.pool import JsonObject, Transaction
 from service.graph.entities import get_entity
-from service.pages import Page, page
+from service.pages import Page, make_page
 
 
 async def merge_entities(tx: Transaction, *, into: str, other: str, reason: str | None) -> JsonObject:
@@ -28,7 +28,7 @@ async def merge_duplicate_entities(tx: Transaction, *, dry_run: bool, limit: int
 
 async def list_merges(tx: Transaction, *, entity: str | None, limit: int, cursor: str | None) -> Page[MergeRow]:
     """Merges and splits, newest first; undone ones too."""
-    return page(await merges.list_merges(tx, entity=entity, limit=limit + 1, cursor=cursor), limit)
+    return make_page(await merges.list_merges(tx, entity=entity, limit=limit + 1, cursor=cursor), limit)
 
 
 async def undo_merge(tx: Transaction, *, id: UUID, choice: JsonObject) -> UndoneMerge:

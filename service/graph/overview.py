@@ -4,7 +4,7 @@ from datetime import datetime
 
 from db.graph import overview
 from db.pool import JsonObject, Transaction
-from service.graph.edges import rounded
+from service.graph.edges import round_confidence
 from service.pages import without_place
 
 
@@ -18,6 +18,6 @@ async def describe_entity(
         "entity": without_place(entity),
         "memories": [without_place(row) for row in found["memories"]],
         "aspects": found["aspects"],
-        "edges": [without_place(rounded(row)) for row in found["edges"]],
+        "edges": [without_place(round_confidence(row)) for row in found["edges"]],
         "timeline": found["timeline"],
     }

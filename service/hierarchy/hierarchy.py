@@ -6,7 +6,7 @@ from uuid import UUID
 from db import hierarchy
 from db.hierarchy import PlacedMemoryRow, SubtreeRow
 from db.pool import Transaction
-from service.pages import Page, page, whole
+from service.pages import Page, make_only_page, make_page
 
 
 async def subtree(
@@ -14,9 +14,9 @@ async def subtree(
 ) -> Page[SubtreeRow]:
     """Memories under a memory with their depth, nearest first."""
     rows = await hierarchy.subtree(tx, id=id, limit=limit + 1, cursor=cursor, as_of=as_of, known_at=known_at)
-    return page(rows, limit, "position")
+    return make_page(rows, limit, "position")
 
 
 async def ancestors(tx: Transaction, *, id: UUID, as_of: datetime | None, known_at: datetime | None) -> Page[PlacedMemoryRow]:
     """Memories above a memory with their depth, nearest first."""
-    return whole(await hierarchy.ancestors(tx, id=id, as_of=as_of, known_at=known_at))
+    return make_only_page(await hierarchy.ancestors(tx, id=id, as_of=as_of, known_at=known_at))

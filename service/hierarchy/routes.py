@@ -7,23 +7,23 @@ from loci.models.hierarchy import PlacedPage
 from service.hierarchy import hierarchy
 from service.http.caller import CallerDependency
 from service.http.parameters import AsOf, Cursor, KnownAt, Limit, MemoryId
-from service.http.replies import reply
-from service.http.responses import problems
+from service.http.replies import reply_json
+from service.http.responses import document_problems
 
 router = APIRouter(tags=["memories"])
 
 
-@router.get("/memories/{id}/subtree", response_model=PlacedPage, responses=problems(404))
+@router.get("/memories/{id}/subtree", response_model=PlacedPage, responses=document_problems(404))
 async def memory_subtree(
     id: MemoryId, caller: CallerDependency, limit: Limit = 100, cursor: Cursor = None, as_of: AsOf = None, known_at: KnownAt = None
 ) -> Response:
     """Memories under this one, nearest first, with their depth."""
-    return reply(
+    return reply_json(
         await caller.read(lambda tx: hierarchy.subtree(tx, id=id, limit=limit, cursor=cursor, as_of=as_of, known_at=known_at))
     )
 
 
-@router.get("/memories/{id}/ancestors", response_model=PlacedPage, responses=problems(404))
+@router.get("/memories/{id}/ancestors", response_model=PlacedPage, responses=document_problems(404))
 async def memory_ancestors(id: MemoryId, caller: CallerDependency, as_of: AsOf = None, known_at: KnownAt = None) -> Response:
     """Memories above this one, nearest first, with their depth."""
-    return reply(await caller.read(lambda tx: hierarchy.ancestors(tx, id=id, as_of=as_of, known_at=known_at)))
+    return reply_json(await caller.read(lambda tx: hierarchy.ancestors(tx, id=id, as_of=as_of, known_at=known_at)))

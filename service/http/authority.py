@@ -22,10 +22,10 @@ def host_of(authority: str) -> str | Address | None:
     if found is None or int(found["port"] or 0) > _HIGHEST_PORT:
         return None
     if found["v6"]:
-        return _address(IPv6Address, found["v6"])
+        return _parse_address(IPv6Address, found["v6"])
     name = found["name"].lower().removesuffix(".")
     if name.rpartition(".")[2].isdigit() or name.rpartition(".")[2].startswith("0x"):  # what browsers take for an address of IPv4
-        return _address(IPv4Address, name)
+        return _parse_address(IPv4Address, name)
     return name if _NAME.fullmatch(name) else None
 
 
@@ -44,7 +44,7 @@ def origin_host(origin: str) -> str | Address | None:
     return host_of(found["authority"]) if found else None
 
 
-def _address(kind: type[IPv4Address] | type[IPv6Address], text: str) -> Address | None:
+def _parse_address(kind: type[IPv4Address] | type[IPv6Address], text: str) -> Address | None:
     try:
         return kind(text)
     except ValueError:

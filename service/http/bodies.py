@@ -14,7 +14,7 @@ from fastapi.responses import Response
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, ValidationError
 
-from db.cancellation import finished
+from db.cancellation import finish_despite_cancel
 from db.errors import FieldError, Invalid
 from service.http.problems import refusal_of
 from service.json_parts import is_small, read_in_parts
@@ -25,8 +25,8 @@ T = TypeVar("T")
 async def beside_loop(request: Request, work: Callable[..., T], *stated: Any) -> T:
     """Return what work does in a thread, when it is this caller's turn. It comes to its end whoever leaves."""
     owner = getattr(request.state, "owner", None) or (request.client or (None,))[0]
-    async with request.app.state.loci.body_turns.turn(owner):
-        return await finished(asyncio.to_thread(work, *stated))
+    async with request.app.state.loci.body_turns.wait_for_turn(owner):
+        return await finish_despite_cancel(asyncio.to_thread(work, *stated))
 
 
 class BodyRequest(Request):

@@ -13,7 +13,7 @@ from fastapi.routing import APIRoute
 
 from db.errors import FieldError, Invalid, LociError, RateLimited, Unauthorized, Unavailable
 from db.limits import TimeLimits
-from db.pool import OPERATOR, Origin, Pool, ServerKind, Transaction, transaction
+from db.pool import OPERATOR, Origin, Pool, ServerKind, Transaction, open_transaction
 from db.retries import with_retries
 from db.standbys import Standby
 from service.http.authority import OWNER
@@ -21,10 +21,10 @@ from service.http.bodies import beside_loop
 from service.http.deadlines import STREAMING, kind_of, limits_of
 from service.http.idempotency import IdempotencyKey
 from service.http.query import check_query
-from service.http.replies import reply
+from service.http.replies import reply_json
 from service.http.words import NO_FEWER, check_words
 from service.observability.logs import current_log_context
-from service.reads import Reads, shown_position, stated_position
+from service.reads import ReadRouter, shown_position, stated_position
 from service.state import State
 from service.uuid7 import uuid7
 
@@ -64,9 +64,9 @@ class Caller:
         """Headers of a reply to a write: what the operations log knows the call by."""
         return {OPERATION: str(self.origin.operation_id)}
 
-    def arm(self) -> None:
+    def arm_deadline(self) -> None:
         """Give the request its time."""
-        self.request.state.presence.arm(self.within.deadline)
+        self.request.state.presence.arm_deadline(self.within.deadline)
 
     def give_up(self) -> None:
         """Break the reply off: its reader is too slow."""
@@ -82,14 +82,14 @@ class Caller:
         """
         creates = creates and namespace is None and self.state.settings.create_namespaces
         try:
-            async with self._on(self.state.pool, role, namespace, snapshot=snapshot, creates=creates) as tx:
+            async with self._open_transaction_on(self.state.pool, role, namespace, snapshot=snapshot, creates=creates) as tx:
                 yield tx
         except Exception as error:
             self._answered_by("primary", error)
             raise
         self._answered_by("primary")
         if self.state.reads is not None and tx.outcome.position is not None:
-            self.state.reads.written(self.owner, tx.outcome.position)
+            self.state.reads.note_write(self.owner, tx.outcome.position)
             self.request.state.position = shown_position(tx.outcome.position)
 
     def _answered_by(self, server: ServerKind, error: Exception | None = None) -> None:
@@ -103,12 +103,12 @@ class Caller:
         A standby answers where one may, and the primary what it cannot. `creates`: it reads for a write, see `transaction`.
         """
         reads = self.state.reads
-        standby = await reads.find(self.owner, self.position) if reads and role in READING and not creates else None
+        standby = await reads.find_standby(self.owner, self.position) if reads and role in READING and not creates else None
         if reads is not None and standby is not None:
             try:
-                found = await standby.run(self._read_from(reads, standby, work, role))
+                found = await standby.run_while_in_use(self._read_from(reads, standby, work, role))
             except Exception as error:
-                if not reads.elsewhere(standby, error):
+                if not reads.should_ask_primary(standby, error):
                     self._answered_by("standby", error)
                     raise
             else:
@@ -117,18 +117,18 @@ class Caller:
         async with self.transaction(role, creates=creates) as tx:
             return await work(tx)
 
-    async def _read_from(self, reads: Reads, standby: Standby, work: Work, role: str | None) -> Any:
-        async with self._on(standby.pool, role) as tx:
+    async def _read_from(self, reads: ReadRouter, standby: Standby, work: Work, role: str | None) -> Any:
+        async with self._open_transaction_on(standby.pool, role) as tx:
             found = await work(tx)
-        reads.answered()
-        reads.notes.add(self.key_hash, self.origin, tx.outcome.notes)
+        reads.note_answer()
+        reads.notes.add_notes(self.key_hash, self.origin, tx.outcome.notes)
         return found
 
     @asynccontextmanager
-    async def _on(
+    async def _open_transaction_on(
         self, pool: Pool, role: str | None, namespace: str | None = None, *, snapshot: bool = False, creates: bool = False
     ) -> AsyncIterator[Transaction]:
-        async with transaction(
+        async with open_transaction(
             pool,
             key_hash=self.key_hash,
             namespace=namespace or self.namespace,
@@ -149,25 +149,27 @@ class Caller:
     async def snapshot(self, role: str, namespace: str) -> AsyncIterator[Transaction]:
         """A transaction that sees one moment and writes nothing, for what is read in parts; on a standby where one may answer."""
         reads = self.state.reads
-        standby = await reads.find(self.owner, self.position) if reads else None
+        standby = await reads.find_standby(self.owner, self.position) if reads else None
         async with AsyncExitStack() as stack:
             if reads is not None and standby is not None:
                 tried = AsyncExitStack()
                 try:
-                    tx = await tried.enter_async_context(self._on(standby.pool, role, namespace, snapshot=True))
-                    await tx.entered()
+                    tx = await tried.enter_async_context(self._open_transaction_on(standby.pool, role, namespace, snapshot=True))
+                    await tx.read_caller()
                 except Exception as error:
-                    if await tried.__aexit__(type(error), error, error.__traceback__) or not reads.elsewhere(standby, error):
+                    if await tried.__aexit__(type(error), error, error.__traceback__) or not reads.should_ask_primary(
+                        standby, error
+                    ):
                         self._answered_by("standby", error)
                         raise
                 else:
                     stack.push_async_exit(tried)
-                    reads.answered()
+                    reads.note_answer()
                     self._answered_by("standby")
                     yield tx
                     return
             tx = await stack.enter_async_context(self.transaction(role, namespace, snapshot=True))
-            await tx.entered()
+            await tx.read_caller()
             self._answered_by("primary")  # before the end: what is read in parts is sent in parts
             yield tx
 
@@ -180,7 +182,7 @@ class Caller:
         kept of a dry run, which may be repeated as it is.
         """
         if dry_run:
-            return reply(await with_retries(lambda: self.read(work, role)), status)
+            return reply_json(await with_retries(lambda: self.read(work, role)), status)
         await self.idempotency_key.read_request()
         return await with_retries(lambda: self._write_once(work, role, status, namespace))
 
@@ -191,7 +193,7 @@ class Caller:
             return await with_retries(lambda: self._write_once(work, None, 201, name, makes=True))
         except psycopg.errors.UniqueViolation:
             async with self.transaction(None, name) as tx:
-                kept = await self._find_kept(tx)
+                kept = await self._find_stored_reply(tx)
             if kept is None:
                 raise
             return kept
@@ -204,56 +206,56 @@ class Caller:
         """
         await self.idempotency_key.read_request()
 
-        async def first() -> tuple[Response | None, Any]:
+        async def begin_writing() -> tuple[Response | None, Any]:
             async with self.transaction(role, namespace, creates=True) as tx:
-                kept = await self._find_kept(tx)
+                kept = await self._find_stored_reply(tx)
                 return kept, await begin(tx) if kept is None else None
 
         async def next_one() -> Any:
             async with self.transaction(role, namespace) as tx:
                 return await step(tx, begun)
 
-        kept, begun = await with_retries(first)
+        kept, begun = await with_retries(begin_writing)
         if kept is not None:
             return kept
         while (body := await with_retries(next_one)) is None:
             pass
 
-        async def done(_: Transaction) -> Any:
+        async def finish_writing(_: Transaction) -> Any:
             return body
 
-        return await self.write(done, role=role, namespace=namespace)
+        return await self.write(finish_writing, role=role, namespace=namespace)
 
-    async def noted(self) -> None:
+    async def wait_for_noted_writes(self) -> None:
         """Wait until the primary has what reads of this process noted until now, where it can be reached."""
         if self.state.reads is not None:
-            await self.state.reads.notes.write()
+            await self.state.reads.notes.write_waiting_notes()
 
-    async def replayed(self) -> Response | None:
+    async def find_replay(self) -> Response | None:
         """The kept reply to this request, if its Idempotency-Key has one: asked where work before the write can be spared."""
         if not self.idempotency_key:
             return None
         await self.idempotency_key.read_request()
         async with self.transaction("writer", creates=True) as tx:
-            return await self._find_kept(tx)
+            return await self._find_stored_reply(tx)
 
-    async def _find_kept(self, tx: Transaction) -> Response | None:
-        return await self.idempotency_key.find(tx) if self.idempotency_key else None
+    async def _find_stored_reply(self, tx: Transaction) -> Response | None:
+        return await self.idempotency_key.find_reply(tx) if self.idempotency_key else None
 
     async def _write_once(
         self, work: Work, role: str | None, status: int, namespace: str | None, *, makes: bool = False
     ) -> Response:
         async with self.transaction(role, namespace, creates=True) as tx:
-            if not makes and (kept := await self.idempotency_key.claim(tx)) is not None:
+            if not makes and (kept := await self.idempotency_key.claim_key(tx)) is not None:
                 return kept
             body = await work(tx)
             if makes:  # the namespace that the key is kept in is there only now
-                await self.idempotency_key.claim(tx)
-            await self.idempotency_key.keep(tx, body, status)
-        self.state.worker.wake(jobs=tx.outcome.jobs)
+                await self.idempotency_key.claim_key(tx)
+            await self.idempotency_key.store_reply(tx, body, status)
+        self.state.worker.wake_queues(jobs=tx.outcome.jobs)
         if (known := current_log_context()) is not None:
             known.operation_id = self.origin.operation_id
-        return reply(body, status, **self.headers)
+        return reply_json(body, status, **self.headers)
 
 
 def _is_answer(error: Exception) -> bool:
@@ -301,7 +303,7 @@ async def get_caller(
         key_hash = key_hash_of(authorization)
     elif (session := getattr(request.state, "session", None)) is not None:
         key_hash = session
-    elif state.settings.keys_required and not request.scope.get(OWNER):
+    elif state.settings.requires_keys and not request.scope.get(OWNER):
         raise Unauthorized(KEY_NEEDED, hint=MAKE_KEY)
     for name in ONCE:
         if len(request.headers.getlist(name)) > 1:  # a proxy may have set one: which of them counts must not be a guess
@@ -314,11 +316,11 @@ async def get_caller(
     action = getattr(route, "name", "unknown")
     within = limits_of(kind_of(action, request.method), state.settings.deadlines)
     if action in STREAMING:
-        request.state.presence.disarm()
+        request.state.presence.disarm_deadline()
     else:
         if request.state.body.declared > NO_FEWER * state.settings.limits.words:
             await beside_loop(request, check_words, await request.body(), state.settings.limits.words)
-        request.state.presence.arm(within.deadline)
+        request.state.presence.arm_deadline(within.deadline)
     origin = Origin(
         action=action,
         via=request.scope.get("via") or VIA.get(request.headers.get("user-agent", ""), "rest"),

@@ -24,22 +24,22 @@ class Hosts:
     """The names, and what is wrong with a request under another."""
 
     def __init__(self, settings: Settings) -> None:
-        self._guarded = not settings.keys_required and "*" not in settings.allowed_hosts
-        self._loopback = settings.loopback
-        self._names: set[str | Address | None] = {host_of(_bracketed(name)) for name in settings.allowed_hosts}
-        if settings.loopback:
-            self._names |= {LOOPBACK, host_of(_bracketed(settings.host))}
+        self._guarded = not settings.requires_keys and "*" not in settings.allowed_hosts
+        self._loopback = settings.is_loopback
+        self._names: set[str | Address | None] = {host_of(_bracket_ipv6(name)) for name in settings.allowed_hosts}
+        if settings.is_loopback:
+            self._names |= {LOOPBACK, host_of(_bracket_ipv6(settings.host))}
         self._names.discard(None)
         self._origins = set(settings.cors_origins) - {"*"}
 
-    def refusal(self, scope: dict[str, Any]) -> LociError | None:
+    def refuse_host(self, scope: dict[str, Any]) -> LociError | None:
         """The error of a request; None if it may pass."""
         if not self._guarded:
             return None
         sent: Headers = {}
         for name, value in scope["headers"]:
             sent.setdefault(name, []).append(value.decode("latin-1"))
-        if self._loopback and not self._known(list(map(host_of, sent.get(b"host", [])))):
+        if self._loopback and not self._is_allowed_host(list(map(host_of, sent.get(b"host", [])))):
             return Misdirected(
                 "this service requires no keys, so it answers only to this machine's own names",
                 hint=f"Send Host: localhost. {HINT}",
@@ -47,14 +47,14 @@ class Hosts:
         origins = sent.get(b"origin")
         if origins is not None:
             named = len(origins) == 1 and origins[0] in self._origins
-            foreign = not (named or self._known(list(map(origin_host, origins))))
+            foreign = not (named or self._is_allowed_host(list(map(origin_host, origins))))
         else:  # a picture, a frame or a script of a page; a link
             foreign = "cross-site" in sent.get(b"sec-fetch-site", []) and not _is_visit(scope, sent)
         return (
             Forbidden("requests from pages of other origins are refused where no keys are required", hint=HINT) if foreign else None
         )
 
-    def _known(self, hosts: list[str | Address | None]) -> bool:
+    def _is_allowed_host(self, hosts: list[str | Address | None]) -> bool:
         """Whether there is one host, and it may be."""
         host = hosts[0] if len(hosts) == 1 else None
         if host is None or isinstance(host, str):
@@ -62,7 +62,7 @@ class Hosts:
         return host in self._names or (self._loopback and host.is_loopback)
 
 
-def _bracketed(name: str) -> str:
+def _bracket_ipv6(name: str) -> str:
     return f"[{name.strip('[]')}]" if ":" in name else name
 
 

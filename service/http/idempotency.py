@@ -9,7 +9,7 @@ from fastapi.responses import Response
 
 from db import idempotency
 from db.pool import Transaction
-from service.http.replies import dumps, replay
+from service.http.replies import dump_json, replay_stored_reply
 from service.json_parts import SMALL
 
 
@@ -34,20 +34,20 @@ class IdempotencyKey:
         await asyncio.to_thread(digest.update, body) if len(body) > SMALL else digest.update(body)
         self._digest = digest.digest()
 
-    async def find(self, tx: Transaction) -> Response | None:
+    async def find_reply(self, tx: Transaction) -> Response | None:
         """The reply that is kept under the key, which is not taken."""
         async with tx.savepoint(undo=True):
-            return await self.claim(tx)
+            return await self.claim_key(tx)
 
-    async def claim(self, tx: Transaction) -> Response | None:
+    async def claim_key(self, tx: Transaction) -> Response | None:
         """The reply that is kept under the key; None: there is none, and this request holds the key now."""
         if self._key is None:
             return None
         assert self._digest is not None  # noqa: S101 (read before)
         kept = await idempotency.claim_idempotency_key(tx, key=self._key, request_hash=self._digest)
-        return replay(kept["response"], kept["status"], self._request.state.request_id) if kept else None
+        return replay_stored_reply(kept["response"], kept["status"], self._request.state.request_id) if kept else None
 
-    async def keep(self, tx: Transaction, body: Any, status: int) -> None:
+    async def store_reply(self, tx: Transaction, body: Any, status: int) -> None:
         """Keep the reply of the request that holds the key."""
         if self._key is not None:
-            await idempotency.store_idempotent_reply(tx, key=self._key, status=status, response=dumps(body))
+            await idempotency.store_idempotent_reply(tx, key=self._key, status=status, response=dump_json(body))

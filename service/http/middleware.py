@@ -16,12 +16,12 @@ from db.errors import DeadlineExceeded, HeadersTooLarge, LociError, TooLarge, To
 from service.http.deadlines import kind_of, seconds_for
 from service.http.presence import Presence
 from service.http.problems import headers_of, problem_of
-from service.http.protection import protected
+from service.http.protection import add_protective_headers
 from service.http.protocol import LONGEST_HEAD
-from service.http.replies import dumps
+from service.http.replies import dump_json
 from service.observability.logs import LogContext, log_context
 from service.observability.metrics import REQUEST_SECONDS, REQUESTS, REQUESTS_OPEN
-from service.observability.tracing import answered, request_span
+from service.observability.tracing import record_answer, request_span
 from service.settings import DeadlineSettings
 
 log = logging.getLogger("service.requests")
@@ -30,7 +30,7 @@ STREAM = b"text/event-stream; charset=utf-8"
 STREAMED = re.compile(rf"{API}/namespaces/[^/]+/import")  # read line by line, never held
 SANE_ID = re.compile(rb"[A-Za-z0-9._:@/+=-]{1,128}")  # a request id that is taken from a caller
 TRACE = re.compile(rb"[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}")
-SLOW = 1.0  # seconds from which a request is worth a line at INFO
+SLOW_REQUEST_SECONDS = 1.0  # seconds from which a request is worth a line at INFO
 FAILED, BROKEN = 400, 500
 SAID = (
     (b"x-loci-position", "position"),
@@ -38,7 +38,7 @@ SAID = (
     (b"x-loci-cell", "cell"),
 )  # headers of what the work has left in the state
 LEFT = 499  # in metrics and logs: the client did not wait for the reply
-ROOM = 256 * 1024 * 1024  # bytes of bodies in memory
+BODY_ROOM_BYTES = 256 * 1024 * 1024  # bytes of bodies in memory
 OWN = 0.5  # of the room for bodies, for one key (or address, without one)
 SMALL = 64 * 1024  # bytes of a body that are not counted among those in memory
 Scope = dict[str, Any]
@@ -55,7 +55,12 @@ class RequestMiddleware:
     """
 
     def __init__(
-        self, app: App, deadlines: DeadlineSettings, max_body_bytes: int, max_bodies_bytes: int = ROOM, body_seconds: float = 180.0
+        self,
+        app: App,
+        deadlines: DeadlineSettings,
+        max_body_bytes: int,
+        max_bodies_bytes: int = BODY_ROOM_BYTES,
+        body_seconds: float = 180.0,
     ) -> None:
         self._app = app
         self._deadlines = deadlines
@@ -76,7 +81,7 @@ class RequestMiddleware:
             started, status = time.perf_counter(), 500
             REQUESTS_OPEN.inc()
             try:
-                status = await self._answer(scope, receive, send, headers)
+                status = await self._answer_request(scope, receive, send, headers)
             finally:
                 REQUESTS_OPEN.dec()
                 seconds = time.perf_counter() - started
@@ -85,36 +90,36 @@ class RequestMiddleware:
                     REQUESTS.labels(scope["method"], route, str(status)).inc()
                     REQUEST_SECONDS.labels(route).observe(seconds)
                 if span.is_recording():
-                    answered(span, scope["method"], route, status, request_facts(subject))
+                    record_answer(span, scope["method"], route, status, request_facts(subject))
                 log_request(subject, scope["method"], route, status, seconds)
 
-    async def _answer(self, scope: Scope, receive: Receive, send: Send, headers: dict[bytes, bytes]) -> int:
+    async def _answer_request(self, scope: Scope, receive: Receive, send: Send, headers: dict[bytes, bytes]) -> int:
         """Pass a request on; the status of the reply, 500 where there is none, 499 where nobody waited for one."""
         presence = scope["state"]["presence"] = Presence(receive, headers)
-        presence.arm(seconds_for(kind_of("", scope["method"]), self._deadlines))  # until the route says which kind it is
+        presence.arm_deadline(seconds_for(kind_of("", scope["method"]), self._deadlines))  # until the route says which kind it is
         reply = Reply(scope, send, presence)
         body = scope["state"]["body"] = Body(
             self, scope, presence, self._limit, streamed=STREAMED.fullmatch(scope["path"]) is not None
         )
         try:
-            body.check(scope, headers)
-            await self._app(scope, body.receive, reply.send)
+            body.check_sizes(scope, headers)
+            await self._app(scope, body.receive_message, reply.send_message)
         except asyncio.CancelledError:
             task = asyncio.current_task()
             if presence.ended is None or task is None:
                 raise
             task.uncancel()
-            await presence.answered()
+            await presence.wait_for_late_reply()
         except LociError as error:
             if reply.begun:
                 raise
-            await send_problem(reply.send, error, scope, (b"connection", b"close"))  # the rest of the body is not read
+            await send_problem(reply.send_message, error, scope, (b"connection", b"close"))  # the rest of the body is not read
         finally:
-            presence.close()
-            body.forget()
+            presence.end_request()
+            body.release_bytes()
         return LEFT if presence.ended == "left" and not reply.begun else reply.status
 
-    def hold(self, owner: object, size: int) -> None:
+    def hold_body_bytes(self, owner: object, size: int) -> None:
         """Count bytes of a body that are in memory, half of the room for one owner. Raises TooManyAtOnce, Unavailable."""
         own, held = self._held.get(owner, 0) + size, sum(self._held.values()) + size
         if own > max(self._room * OWN, self._limit):
@@ -143,7 +148,7 @@ class Reply:
         self._late = False
         presence.answer_late = self.say_late
 
-    async def send(self, message: dict[str, Any]) -> None:
+    async def send_message(self, message: dict[str, Any]) -> None:
         """Pass a message on. A stream is counted when it opens; how long it lasts is nobody's waiting."""
         if not self._late:  # then the client has its answer
             await self._pass_on(message)
@@ -157,11 +162,15 @@ class Reply:
 
     async def _pass_on(self, message: dict[str, Any]) -> None:
         if message["type"] == "http.response.start":
-            self._presence.disarm()
+            self._presence.disarm_deadline()
             self.status, self.begun = message["status"], True
             state = self._scope["state"]
             said = [(name, state[field].encode()) for name, field in SAID if field in state]
-            message["headers"] = [*protected(message["headers"]), (b"x-request-id", state["request_id"].encode()), *said]
+            message["headers"] = [
+                *add_protective_headers(message["headers"]),
+                (b"x-request-id", state["request_id"].encode()),
+                *said,
+            ]
             if (b"content-type", STREAM) in message["headers"]:
                 self._scope["state"]["endless"] = True
                 REQUESTS.labels(self._scope["method"], route_of(self._scope), str(self.status)).inc()
@@ -183,7 +192,7 @@ class Body:
         self.size = self._counted = 0
         self.declared = 0.0  # bytes, as far as the headers say it
 
-    def check(self, scope: Scope, headers: dict[bytes, bytes]) -> None:
+    def check_sizes(self, scope: Scope, headers: dict[bytes, bytes]) -> None:
         """Refuse what says itself that it is too large. Raises HeadersTooLarge, TooLarge."""
         if len(scope["path"]) + len(scope["query_string"]) + sum(len(n) + len(v) for n, v in scope["headers"]) > LONGEST_HEAD:
             raise HeadersTooLarge(f"path and headers are larger than {LONGEST_HEAD} bytes")
@@ -192,9 +201,9 @@ class Body:
         if declared.isdigit() and int(declared) > self._limit and not self._streamed:
             raise TooLarge(f"the body is {int(declared)} bytes; at most {self._limit} are taken")
 
-    async def receive(self) -> dict[str, Any]:
+    async def receive_message(self) -> dict[str, Any]:
         """The next message. Raises TooLarge, TooManyAtOnce, TooSlow, Unavailable."""
-        message = await self._presence.receive()
+        message = await self._presence.receive_message()
         size = len(message.get("body", b""))
         if size and not self._streamed:
             self.size += size
@@ -204,11 +213,11 @@ class Body:
                 raise TooSlow(f"the body was not complete after {self._room.body_seconds:g} seconds")
             if self.size > SMALL:
                 self._owner = self._owner or owner_of(self._scope)
-                self._room.hold(self._owner, self.size - SMALL - self._counted)
+                self._room.hold_body_bytes(self._owner, self.size - SMALL - self._counted)
                 self._counted = self.size - SMALL
         return message
 
-    def forget(self) -> None:
+    def release_bytes(self) -> None:
         """The request is answered, and its body no longer needed."""
         self._room.let_go(self._owner, self._counted)
 
@@ -238,14 +247,20 @@ def request_facts(subject: LogContext) -> dict[str, str | None]:
     return {
         "request_id": subject.request_id,
         "namespace": subject.namespace,
-        "agent_id": subject.agent(),
+        "agent_id": subject.agent_id(),
         "operation_id": subject.operation_id,
     }
 
 
 def log_request(subject: LogContext, method: str, route: str, status: int, seconds: float) -> None:
     """Log a request that was answered."""
-    level = logging.WARNING if status >= BROKEN else logging.INFO if status >= FAILED or seconds > SLOW else logging.DEBUG
+    level = (
+        logging.WARNING
+        if status >= BROKEN
+        else logging.INFO
+        if status >= FAILED or seconds > SLOW_REQUEST_SECONDS
+        else logging.DEBUG
+    )
     if not log.isEnabledFor(level):
         return
     took = round(1000 * seconds, 2)
@@ -255,7 +270,7 @@ def log_request(subject: LogContext, method: str, route: str, status: int, secon
 
 async def send_problem(send: Send, error: LociError, scope: Scope, *headers: tuple[bytes, bytes]) -> None:
     """Answer with the problem document of an error."""
-    body = dumps(problem_of(error, scope["state"]["request_id"]))
+    body = dump_json(problem_of(error, scope["state"]["request_id"]))
     headers = (
         (b"content-type", b"application/problem+json"),
         (b"content-length", str(len(body)).encode()),

@@ -14,13 +14,13 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from db.cancellation import finished
+from db.cancellation import finish_despite_cancel
 from db.errors import LociError
 from loci.models.fields import MAX_BATCH
 from loci.models.memories import MemoryBatch, MemoryInput
 from service.http.examples import EXAMPLES
 from service.http.middleware import API
-from service.http.paths import operations
+from service.http.paths import list_operations
 from service.http.problems import Problem, ProblemField, problem_types
 from service.http.responses import problem_response
 
@@ -71,14 +71,14 @@ class Document:
         self._making = asyncio.Lock()
         self._made: bytes | None = None
 
-    async def read(self) -> bytes:
+    async def read_document(self) -> bytes:
         """Return it; whoever asks first has it made."""
         async with self._making:
             if self._made is None:
-                self._made = await finished(asyncio.to_thread(self._make))
+                self._made = await finish_despite_cancel(asyncio.to_thread(self._make_document))
         return self._made
 
-    def _make(self) -> bytes:
+    def _make_document(self) -> bytes:
         document = self._app.openapi()
         self._app.openapi_schema = None  # half a million objects, at which each full collection of garbage would look
         made = json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
@@ -100,11 +100,11 @@ def openapi_document(app: FastAPI, *, keys_required: bool) -> Json:
             license_info=app.license_info,
             separate_input_output_schemas=app.separate_input_output_schemas,
         )
-        _components(made["components"], keys_required=keys_required)
+        _complete_components(made["components"], keys_required=keys_required)
         # A key is optional where the service takes requests without one.
         made["security"] = [{"key": []}] if keys_required else [{"key": []}, {}]
-        for path, method, operation in operations(made):
-            _complete(made, path, method, operation)
+        for path, method, operation in list_operations(made):
+            _complete_operation(made, path, method, operation)
         app.openapi_schema = made
     return app.openapi_schema
 
@@ -115,7 +115,7 @@ def _problem_lines() -> Iterator[str]:
         yield f"| `{kind.slug}` | {kind.status} | {meaning.strip()} |"
 
 
-def _components(components: Json, *, keys_required: bool) -> None:
+def _complete_components(components: Json, *, keys_required: bool) -> None:
     schemas = components["schemas"]
     for model in (ProblemField, Problem, MemoryInput, MemoryBatch):
         schemas[model.__name__] = model.model_json_schema(ref_template="#/components/schemas/{model}")
@@ -133,7 +133,7 @@ def _components(components: Json, *, keys_required: bool) -> None:
     components["headers"] = {name: {"description": meaning, "schema": {"type": "string"}} for name, meaning in HEADERS.items()}
 
 
-def _complete(made: Json, path: str, method: str, operation: Json) -> None:
+def _complete_operation(made: Json, path: str, method: str, operation: Json) -> None:
     """Give an operation what all have: its problems, headers and links."""
     replies = operation["responses"]
     given = [p for p in operation.get("parameters", []) if p["name"].lower() != "authorization"]  # it is the security scheme
@@ -156,9 +156,9 @@ def _complete(made: Json, path: str, method: str, operation: Json) -> None:
         replies.pop("422", None) if not operation["parameters"] else None
     for status, response in replies.items():
         response["headers"] = {
-            name: {"$ref": f"#/components/headers/{name}"} for name in _headers(status, method, operation["operationId"])
+            name: {"$ref": f"#/components/headers/{name}"} for name in _reply_headers(status, method, operation["operationId"])
         }
-        if status in {"200", "201"} and (links := _links(made, path, response)):
+        if status in {"200", "201"} and (links := _make_links(made, path, response)):
             response["links"] = links
     operation["responses"] = dict(sorted(replies.items()))
     if not operation["parameters"]:
@@ -181,14 +181,14 @@ def _without_null(schema: Json) -> None:
         schema.update(options[0])
 
 
-def _headers(status: str, method: str, operation: str) -> list[str]:
+def _reply_headers(status: str, method: str, operation: str) -> list[str]:
     names = ["X-Request-Id"]
     if method != "get" and status.startswith("2") and operation not in ASKING:
         names += ["X-Operation-Id", "Idempotency-Replayed"]
     return names + {"401": ["WWW-Authenticate"], "429": ["Retry-After"], "503": ["Retry-After", "X-Loci-Cell"]}.get(status, [])
 
 
-def _links(made: Json, path: str, response: Json) -> Json:
+def _make_links(made: Json, path: str, response: Json) -> Json:
     """Calls that may follow on a reply that shows one thing: operations below its path that take its id (or its name)."""
     schema = response.get("content", {}).get("application/json", {}).get("schema", {})
     if "$ref" in schema:
@@ -198,7 +198,7 @@ def _links(made: Json, path: str, response: Json) -> Json:
         if field not in schema.get("properties", {}):
             continue
         below = re.compile(re.escape(path) + r"/\{(\w+)\}(/\w+)?")
-        for other, method, operation in operations(made):
+        for other, method, operation in list_operations(made):
             if (match := below.fullmatch(other)) and match[1] in ({"id", "ref"} if field == "id" else {"name"}):
                 links[operation["operationId"]] = {
                     "operationId": operation["operationId"],

@@ -41,14 +41,14 @@ class WholePath(PathConvertor):
 register_url_convertor("path", WholePath())
 
 
-def _utf8(header: object) -> object:
+def _decode_header(header: object) -> object:
     """A header as the text that was sent in UTF-8; the framework takes its bytes for Latin-1."""
     return header.encode("latin-1").decode() if isinstance(header, str) else header
 
 
 Space = Annotated[
     Annotated[OwnSpace, Field(json_schema_extra={"pattern": "^[^/]+/[^/]+$"})] | None,  # a header holds no NUL
-    BeforeValidator(_utf8),
+    BeforeValidator(_decode_header),
     Header(
         alias="X-Space",
         description="Your own space of working memory, two segments such as session/abc: a plain key stands under it, and nothing "

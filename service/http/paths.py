@@ -10,7 +10,7 @@ PLACE = re.compile(r"\{\w+\}")
 Document = dict[str, Any]
 
 
-def operations(document: Document) -> Iterator[tuple[str, str, Document]]:
+def list_operations(document: Document) -> Iterator[tuple[str, str, Document]]:
     """Path, method and operation of each operation of a document."""
     for path, item in document["paths"].items():
         for method in METHODS:
@@ -23,10 +23,10 @@ def methods_of(known: Mapping[str, Set[str]], path: str) -> list[str]:
 
     The path with the most literal characters wins among those that match: /edges/batch is no id of an edge.
     """
-    found = [template for template in known if _pattern(template).fullmatch(path)]
+    found = [template for template in known if _path_pattern(template).fullmatch(path)]
     return sorted(known[max(found, key=lambda template: (len(PLACE.sub("", template)), template))]) if found else []
 
 
 @lru_cache(maxsize=1024)
-def _pattern(template: str) -> re.Pattern[str]:
+def _path_pattern(template: str) -> re.Pattern[str]:
     return re.compile("(?s:.+)".join(re.escape(part) for part in PLACE.split(template)))

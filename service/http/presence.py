@@ -37,10 +37,10 @@ class Presence:
         self._began, self._seconds = self._loop.time(), 0.0
         self.waited = 0.0
         self._waits_since: float | None = None
-        self._look = self._loop.call_later(LOOK_AFTER, self._watch)
+        self._look = self._loop.call_later(LOOK_AFTER, self._watch_client)
         self.ended: Literal["left", "late"] | None = None
 
-    async def receive(self) -> dict[str, Any]:
+    async def receive_message(self) -> dict[str, Any]:
         """The next part of the body; after its end, that the client has left, once it has."""
         if self._expected:
             message = await self._receive_part()
@@ -51,22 +51,22 @@ class Presence:
             elif not message.get("more_body", False):
                 self._expected, self._told = False, True
                 if self._looking:
-                    self._watch()
+                    self._watch_client()
             return message
         if not self._told:
             self._told = True
             return {"type": "http.request", "body": b"", "more_body": False}
-        self._watch()
+        self._watch_client()
         await self._gone.wait()
         return {"type": "http.disconnect"}
 
-    def arm(self, seconds: float) -> None:
+    def arm_deadline(self, seconds: float) -> None:
         """Give the request so many seconds since its arrival; the last word counts."""
-        self.disarm()
+        self.disarm_deadline()
         self._seconds = seconds
-        self._deadline = self._loop.call_at(self._due(), self._look_at_clock)
+        self._deadline = self._loop.call_at(self._seconds_until_deadline(), self._look_at_clock)
 
-    def disarm(self) -> None:
+    def disarm_deadline(self) -> None:
         """Set no time: the reply has begun, or the other end takes its own."""
         if self._deadline is not None:
             self._deadline.cancel()
@@ -74,9 +74,9 @@ class Presence:
 
     def give_up(self) -> None:
         """Break off what is sent, as if the client had left."""
-        self._end("left")
+        self._end_request_before_reply("left")
 
-    async def answered(self) -> None:
+    async def wait_for_late_reply(self) -> None:
         """Wait until a client whose time was up has been told so."""
         if self._answering is not None:
             await self._answering
@@ -90,9 +90,9 @@ class Presence:
         """The last of the reply is being sent: nothing is cancelled any more."""
         self._task = None
 
-    def close(self) -> None:
+    def end_request(self) -> None:
         """The request is answered."""
-        self.disarm()
+        self.disarm_deadline()
         self.let_finish()
         self._look.cancel()
         if self._watcher is not None:
@@ -109,18 +109,18 @@ class Presence:
             self._waits_since = None
         return message
 
-    def _due(self) -> float:
+    def _seconds_until_deadline(self) -> float:
         waits = 0.0 if self._waits_since is None else self._loop.time() - self._waits_since
         return self._began + self.waited + waits + self._seconds
 
     def _look_at_clock(self) -> None:
-        now, due = self._loop.time(), self._due()
+        now, due = self._loop.time(), self._seconds_until_deadline()
         if now < due:
             self._deadline = self._loop.call_at(max(due, now + LOOK_AFTER), self._look_at_clock)
         else:
-            self._end("late")
+            self._end_request_before_reply("late")
 
-    def _watch(self) -> None:
+    def _watch_client(self) -> None:
         self._looking = True
         if self._watcher is None and not self._expected and not self._gone.is_set():
             self._watcher = self._loop.create_task(self._wait_until_gone())
@@ -129,9 +129,9 @@ class Presence:
         while (await self._receive())["type"] != "http.disconnect":
             pass
         self._gone.set()
-        self._end("left")
+        self._end_request_before_reply("left")
 
-    def _end(self, how: Literal["left", "late"]) -> None:
+    def _end_request_before_reply(self, how: Literal["left", "late"]) -> None:
         if self._task is not None and self.ended is None:
             self.ended = how
             if how == "late" and self.answer_late is not None:

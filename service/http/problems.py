@@ -27,11 +27,11 @@ from db.errors import (
     Unauthorized,
     Unavailable,
     Unsupported,
-    translate,
+    translate_error,
 )
 from service.http.paths import methods_of
-from service.http.protection import protected
-from service.http.replies import dumps
+from service.http.protection import add_protective_headers
+from service.http.replies import dump_json
 from service.text.validation import reword_validation
 
 log = logging.getLogger(__name__)
@@ -91,10 +91,10 @@ def headers_of(error: LociError) -> dict[str, str]:
     return {"WWW-Authenticate": "Bearer"} if isinstance(error, Unauthorized) else {}
 
 
-def respond(error: LociError, request: Request) -> Response:
+def make_problem_response(error: LociError, request: Request) -> Response:
     """The response of an error."""
     headers = headers_of(error)
-    body = dumps(problem_of(error, getattr(request.state, "request_id", None)))
+    body = dump_json(problem_of(error, getattr(request.state, "request_id", None)))
     return Response(body, error.status, headers, media_type="application/problem+json")
 
 
@@ -119,7 +119,7 @@ def field_errors(errors: Sequence[Any]) -> list[FieldError]:
         if union is None or len(place) > len(union):
             found[nth] = told
         elif union not in entered:
-            found[union] = _either(found[union], told) if union in found else told
+            found[union] = _merge_union_errors(found[union], told) if union in found else told
     return list(found.values())
 
 
@@ -130,10 +130,10 @@ def refusal_of(error: ValidationError) -> Invalid:
     """
     if error.error_count() > MOST_ERRORS:
         return Invalid(f"{error.error_count():,} fields are wrong")
-    return refusal([{**each, "loc": ("body", *each["loc"])} for each in error.errors(include_url=False, include_input=False)])
+    return make_invalid([{**each, "loc": ("body", *each["loc"])} for each in error.errors(include_url=False, include_input=False)])
 
 
-def refusal(wrong: Sequence[Any]) -> Invalid:
+def make_invalid(wrong: Sequence[Any]) -> Invalid:
     """Errors of a request: the first three fields in words, a hundred by name, and how many more there are."""
     errors = field_errors(wrong)
     count = len(errors) + max(0, len(wrong) - MOST_ERRORS)
@@ -159,7 +159,7 @@ def _without_members(error: Any) -> tuple[tuple[int | str, ...], tuple[int | str
     return tuple(part for at, part in enumerate(location) if at not in members), location[: members[0]] if members else None
 
 
-def _either(one: FieldError, other: FieldError) -> FieldError:
+def _merge_union_errors(one: FieldError, other: FieldError) -> FieldError:
     """Errors that two members of a union have for one field, in a sentence."""
     same = one.message.startswith(OUGHT) and other.message.startswith(OUGHT)
     said = other.message.removeprefix(OUGHT) if same else other.message[:1].lower() + other.message[1:]
@@ -177,84 +177,84 @@ def _field_error(error: Any, location: Sequence[int | str]) -> FieldError:
 
 async def _database_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, (psycopg.Error, PoolTimeout, PoolClosed))  # noqa: S101 (registered for these)
-    known = translate(error)
-    if known is None and isinstance(error, MISSING) and (migrated := await _migrated(request)):
+    known = translate_error(error)
+    if known is None and isinstance(error, MISSING) and (migrated := await _explain_schema_mismatch(request)):
         known = Unavailable(f"the database has the schema of another version: {migrated}", hint="Ask a service of that version.")
-    return respond(known, request) if known else _bug(request, error)
+    return make_problem_response(known, request) if known else _answer_bug(request, error)
 
 
-async def _migrated(request: Request) -> str | None:
+async def _explain_schema_mismatch(request: Request) -> str | None:
     """Why the schema is not what this version was written for; None: it is."""
-    checks = await request.app.state.loci.probe.look()
+    checks = await request.app.state.loci.probe.look_at_health()
     return next((check.detail for check in checks if check.name == "migrations" and not check.ok), None)
 
 
-def _not_allowed(request: Request, methods: Sequence[str]) -> Response:
+def _answer_wrong_method(request: Request, methods: Sequence[str]) -> Response:
     detail = f"{request.method} is not a method of {request.url.path}; it knows {', '.join(methods)}"
-    response = respond(MethodNotAllowed(detail), request)
+    response = make_problem_response(MethodNotAllowed(detail), request)
     response.headers["Allow"] = ", ".join(methods)
     return response
 
 
-def _invalid(request: Request, error: Exception) -> Response:
+def _answer_invalid_request(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)  # noqa: S101
     if any(e["loc"][0] in {"path", "query"} for e in error.errors()):  # DELETE /edges/batch: a path of its own, no edge's
         methods = methods_of(request.app.state.known_methods, request.url.path)
         if methods and request.method not in methods:
-            return _not_allowed(request, methods)
+            return _answer_wrong_method(request, methods)
     if isinstance(error.body, bytes):  # the framework reads no body as JSON whose type says something else
-        return respond(Unsupported("send application/json"), request)
-    return respond(refusal(error.errors()), request)
+        return make_problem_response(Unsupported("send application/json"), request)
+    return make_problem_response(make_invalid(error.errors()), request)
 
 
-def _http(request: Request, error: Exception) -> Response:
+def _answer_http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101
     if isinstance(error.__cause__, ClientDisconnect):
-        return _left(request, error)
+        return _answer_absent_client(request, error)
     if isinstance(error.__cause__, LociError):  # raised while the framework read the body, and wrapped by it
-        return respond(error.__cause__, request)
+        return make_problem_response(error.__cause__, request)
     if error.status_code == HTTPStatus.BAD_REQUEST:  # the framework's answer to a body that no JSON parser takes
         expected = "must be JSON in UTF-8, nested less than a thousand levels, its integers under 4,300 digits"
-        return respond(Invalid(f"the body {expected}", [FieldError("body", expected)]), request)
+        return make_problem_response(Invalid(f"the body {expected}", [FieldError("body", expected)]), request)
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
         given = (error.headers or {}).get("Allow", "").split(", ")
-        return _not_allowed(request, methods_of(request.app.state.known_methods, request.url.path) or given)
+        return _answer_wrong_method(request, methods_of(request.app.state.known_methods, request.url.path) or given)
     if error.status_code == HTTPStatus.NOT_FOUND:
-        return respond(NotFound(f"no such path: {request.url.path}"), request)
+        return make_problem_response(NotFound(f"no such path: {request.url.path}"), request)
     kind = {known.status: known for known in problem_types()}.get(error.status_code, LociError)
-    return respond(kind(str(error.detail)), request)
+    return make_problem_response(kind(str(error.detail)), request)
 
 
-def _bug(request: Request, error: Exception) -> Response:
+def _answer_bug(request: Request, error: Exception) -> Response:
     request_id = getattr(request.state, "request_id", "?")
     log.error("request %s failed", request_id, exc_info=error, extra={"fields": {"request_id": request_id}})
-    return respond(LociError("something went wrong here; the log has it under this request id"), request)
+    return make_problem_response(LociError("something went wrong here; the log has it under this request id"), request)
 
 
-def _crash(request: Request, error: Exception) -> Response:
+def _answer_crash(request: Request, error: Exception) -> Response:
     """A bug, answered outside everything that would give the reply its request id and its headers."""
-    response = _bug(request, error)
+    response = _answer_bug(request, error)
     response.headers["X-Request-Id"] = getattr(request.state, "request_id", "?")
-    response.raw_headers = protected(response.raw_headers)
+    response.raw_headers = add_protective_headers(response.raw_headers)
     return response
 
 
 def _loci_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, LociError)  # noqa: S101
-    return respond(error, request)
+    return make_problem_response(error, request)
 
 
-def _left(request: Request, error: Exception) -> Response:  # noqa: ARG001 (the framework's)
+def _answer_absent_client(request: Request, error: Exception) -> Response:  # noqa: ARG001 (the framework's)
     """Nobody is there to read it; service/http/middleware.py logs it as what it is."""
     return Response(status_code=499)
 
 
-def install(app: FastAPI) -> None:
+def install_problem_handlers(app: FastAPI) -> None:
     """Make every error of an application a problem document."""
     app.add_exception_handler(LociError, _loci_error)
-    app.add_exception_handler(ClientDisconnect, _left)
+    app.add_exception_handler(ClientDisconnect, _answer_absent_client)
     for kind in (psycopg.Error, PoolTimeout, PoolClosed):
         app.add_exception_handler(kind, _database_error)
-    app.add_exception_handler(RequestValidationError, _invalid)
-    app.add_exception_handler(HTTPException, _http)
-    app.add_exception_handler(Exception, _crash)
+    app.add_exception_handler(RequestValidationError, _answer_invalid_request)
+    app.add_exception_handler(HTTPException, _answer_http_error)
+    app.add_exception_handler(Exception, _answer_crash)

@@ -19,7 +19,7 @@ DEFAULTS: dict[bytes, bytes] = {
 FOREVER = b"public, max-age=31536000, immutable"  # the only reply that may be kept: a file of a pinned version, without data
 
 
-def protected(headers: list[Header]) -> list[Header]:
+def add_protective_headers(headers: list[Header]) -> list[Header]:
     """Headers of a reply, with those that it lacks. Its rule about copies counts only for files that never change."""
     kept = [(name, value) for name, value in headers if name.lower() != b"cache-control" or value == FOREVER]
     given = {name.lower() for name, _ in kept}

@@ -15,7 +15,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from db.errors import HeadersTooLarge, LociError, TooManyAtOnce, TooSlow, Unavailable
 from service.http.authority import OWNER
 from service.http.problems import headers_of, problem_of
-from service.places import Places
+from service.places import SlotLimiter
 from service.settings import LimitSettings
 
 LONGEST_HEAD = 64 * 1024  # bytes of a request line and its headers, all together
@@ -26,7 +26,7 @@ class LimitedProtocol(HttpToolsProtocol):
     """Ends a connection that makes others wait. The middleware refuses a first burst of bytes that is longer than a head."""
 
     limits = LimitSettings()
-    addresses = Places(LimitSettings().connections)
+    addresses = SlotLimiter(LimitSettings().connections)
 
     proxies: tuple[IPv4Network | IPv6Network, ...] = ()
     owners: frozenset[str] = frozenset()
@@ -43,23 +43,23 @@ class LimitedProtocol(HttpToolsProtocol):
         """Wait for a head, unless there are too many connections."""
         super().connection_made(transport)
         if len(self.connections) > self.limits.all_connections:
-            self._refuse(Unavailable("the service has too many connections", hint="Try again in a moment."))
-        elif self._is_counted and self.client is not None and not self.addresses.take(self.client[0]):
-            self._refuse(
+            self._refuse_and_close(Unavailable("the service has too many connections", hint="Try again in a moment."))
+        elif self._counts_toward_limit and self.client is not None and not self.addresses.take_place(self.client[0]):
+            self._refuse_and_close(
                 TooManyAtOnce(f"{self.addresses.limit} connections from this address are open", hint="Use one for many requests.")
             )
         else:
-            self._counted = self._is_counted
+            self._counted = self._counts_toward_limit
             self._timer = self.loop.call_later(self.limits.head, self._head_is_late)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop all clocks."""
-        self._stop()
+        self._stop_timer()
         if self._unread is not None:
             self._unread.cancel()
         if self._counted and self.client is not None:
             self._counted = False
-            self.addresses.leave(self.client[0])
+            self.addresses.leave_place(self.client[0])
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -71,12 +71,12 @@ class LimitedProtocol(HttpToolsProtocol):
             self._tail += len(data)
         super().data_received(data)
         if self._tail is not None and self._tail > LONGEST_HEAD:
-            self._refuse(HeadersTooLarge(f"trailers are larger than {LONGEST_HEAD} bytes"))
+            self._refuse_and_close(HeadersTooLarge(f"trailers are larger than {LONGEST_HEAD} bytes"))
         if self._head is not None:
             self._head += len(data)
             if self._head > LONGEST_HEAD:
-                self._refuse(HeadersTooLarge(f"path and headers are larger than {LONGEST_HEAD} bytes"))
-        if self._timer is None and self._idle and not self.transport.is_closing():
+                self._refuse_and_close(HeadersTooLarge(f"path and headers are larger than {LONGEST_HEAD} bytes"))
+        if self._timer is None and self._is_idle and not self.transport.is_closing():
             self._timer = self.loop.call_later(self.limits.head, self._head_is_late)
 
     def on_message_begin(self) -> None:
@@ -103,23 +103,23 @@ class LimitedProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """Stop counting, and look at how the body comes."""
         self._head = None
-        self._stop()
+        self._stop_timer()
         super().on_headers_complete()
         self._began = self._looked = self.loop.time()
         self._waited, self._received = 0.0, 0
-        self._timer = self.loop.call_later(self._look, self._look_at_body)
+        self._timer = self.loop.call_later(self._next_deadline, self._look_at_body)
 
     def on_message_complete(self) -> None:
         """A request is here."""
-        self._stop()
+        self._stop_timer()
         self._tail = None
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
         """Wait for the next request; what is left of a body that nobody wants has the time of a head."""
         super().on_response_complete()
-        if self._timer is not None and self._idle:
-            self._stop()
+        if self._timer is not None and self._is_idle:
+            self._stop_timer()
             self._timer = self.loop.call_later(self.limits.head, self._head_is_late)
 
     def pause_writing(self) -> None:
@@ -135,7 +135,7 @@ class LimitedProtocol(HttpToolsProtocol):
         super().resume_writing()
 
     @property
-    def _is_counted(self) -> bool:
+    def _counts_toward_limit(self) -> bool:
         """Whether the other end has an address, and is no proxy."""
         if self.client is None or not self.proxies:
             return self.client is not None
@@ -143,12 +143,12 @@ class LimitedProtocol(HttpToolsProtocol):
         return not any(address in network for network in self.proxies)
 
     @property
-    def _idle(self) -> bool:
+    def _is_idle(self) -> bool:
         """Whether no request is being answered."""
         return self.cycle is None or self.cycle.response_complete
 
     @property
-    def _look(self) -> float:
+    def _next_deadline(self) -> float:
         return min(LOOK_EVERY, self.limits.stall / 2)
 
     def _look_at_body(self) -> None:
@@ -160,34 +160,34 @@ class LimitedProtocol(HttpToolsProtocol):
         took = now - self._began - self._waited
         if took > self.limits.stall + self._received / self.limits.pace:
             self._timer = None
-            self._refuse(TooSlow(f"the body comes more slowly than {self.limits.pace} bytes a second"))
+            self._refuse_and_close(TooSlow(f"the body comes more slowly than {self.limits.pace} bytes a second"))
         else:
-            self._timer = self.loop.call_later(self._look, self._look_at_body)
+            self._timer = self.loop.call_later(self._next_deadline, self._look_at_body)
 
     def _head_is_late(self) -> None:
         self._timer = None
         if self._head:
-            self._refuse(TooSlow(f"the headers were not complete after {self.limits.head:g} seconds"))
+            self._refuse_and_close(TooSlow(f"the headers were not complete after {self.limits.head:g} seconds"))
         else:
             self.transport.close()  # nothing was asked
 
-    def _refuse(self, error: LociError) -> None:
+    def _refuse_and_close(self, error: LociError) -> None:
         """Say why, unless a reply is under way, and close."""
-        self._stop()
+        self._stop_timer()
         if self.transport.is_closing():
             return
-        if self._idle or not self.cycle.response_started:
-            self.transport.write(document(error))
+        if self._is_idle or not self.cycle.response_started:
+            self.transport.write(make_raw_reply(error))
         self.transport.close()
         self._unread = self._unread or self.loop.call_later(self.limits.stall, self.transport.abort)
 
-    def _stop(self) -> None:
+    def _stop_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
 
-def document(error: LociError) -> bytes:
+def make_raw_reply(error: LociError) -> bytes:
     """A whole reply that says what is wrong, before there is a request to answer."""
     body = json.dumps(problem_of(error)).encode()
     fields = {
@@ -207,6 +207,6 @@ def limited_protocol(limits: LimitSettings, proxies: Iterable[str] = (), owners:
     sockets that only the owner of the data can open.
     """
     networks = tuple(map(ip_network, proxies))
-    made: dict[str, Any] = {"limits": limits, "addresses": Places(limits.connections), "proxies": networks}
+    made: dict[str, Any] = {"limits": limits, "addresses": SlotLimiter(limits.connections), "proxies": networks}
     made["owners"] = frozenset(owners)
     return type("LimitedProtocol", (LimitedProtocol,), made)

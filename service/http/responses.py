@@ -24,6 +24,6 @@ def problem_response(status: int) -> dict[str, Any]:
     return {"description": _TEXTS[status], "content": {"application/problem+json": {"schema": PROBLEM}}}
 
 
-def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
+def document_problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """`responses=` of a route: its problems, and those that every route has."""
     return {status: problem_response(status) for status in sorted({*_ALWAYS, *statuses})}

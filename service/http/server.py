@@ -29,7 +29,7 @@ class GracefulServer(uvicorn.Server):
         await super().startup(sockets)
         if self._channel is not None:
             self._channel.send(b"1")
-            asyncio.get_running_loop().add_reader(self._channel, self._orphaned)
+            asyncio.get_running_loop().add_reader(self._channel, self._end_when_orphan)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Accept no more, let clients leave, then end as uvicorn does: what runs is finished."""
@@ -43,6 +43,6 @@ class GracefulServer(uvicorn.Server):
             waited += LOOK_EVERY
         await super().shutdown(sockets)
 
-    def _orphaned(self) -> None:
+    def _end_when_orphan(self) -> None:
         asyncio.get_running_loop().remove_reader(self._channel or -1)
         self.handle_exit(signal.SIGTERM, None)

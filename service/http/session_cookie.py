@@ -28,7 +28,7 @@ def session_hash(scope: dict[str, Any]) -> bytes | None:
     """The hash of the session that a request of the API carries; None for none."""
     if not scope["path"].startswith(f"{API}/"):
         return None
-    for value in _sent(scope, b"cookie"):
+    for value in _read_cookies(scope, b"cookie"):
         for pair in value.split(";"):
             name, _, token = pair.strip().partition("=")
             if name == COOKIE and token:
@@ -42,12 +42,12 @@ def foreign_use(scope: dict[str, Any]) -> LociError | None:
     Browsers say so in Sec-Fetch-Site, over https and on this machine. Elsewhere Origin, sent with every method but GET, must be
     this scheme and Host: somebody on the way may make a page of that name without TLS. A trusted proxy says what the scheme was.
     """
-    sites, origins = _sent(scope, b"sec-fetch-site"), _sent(scope, b"origin")
+    sites, origins = _read_cookies(scope, b"sec-fetch-site"), _read_cookies(scope, b"origin")
     reading = scope["method"] in READING
     if sites:
         same = sites == ["same-origin"] or (reading and sites == ["none"])
     elif origins or not reading:
-        same = _is_own(scope, origins, _sent(scope, b"host"))
+        same = _is_own(scope, origins, _read_cookies(scope, b"host"))
     else:
         same = True
     return None if same else Forbidden("a browser session works only on pages of this service", hint=HINT)
@@ -67,5 +67,5 @@ def set_cookie(token: str, *, seconds: int, secure: bool) -> str:
     return f"{COOKIE}={token}; Max-Age={seconds}; HttpOnly; SameSite=Strict{'; Secure' if secure else ''}"
 
 
-def _sent(scope: dict[str, Any], name: bytes) -> list[str]:
+def _read_cookies(scope: dict[str, Any], name: bytes) -> list[str]:
     return [value.decode("latin-1") for given, value in scope["headers"] if given == name]

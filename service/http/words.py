@@ -9,7 +9,7 @@ from db.errors import TooLarge
 
 INSIDE = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)  # of a string
 COLON = re.compile(rb"\s*+:")
-STEP = 64 * 1024  # bytes that one call looks at, so that others have the interpreter in between
+STEP_BYTES = 64 * 1024  # bytes that one call looks at, so that others have the interpreter in between
 LETTERS = bytes(b for b in range(256) if b >= 0x80 or chr(b).isalnum())  # noqa: PLR2004 (beyond ASCII)
 KINDS = bytes(ord("x") if b in LETTERS else ord(" ") for b in range(256))
 SINGLE = bytes([0xE0, 0xE1, *range(0xE3, 0xF5)])  # first bytes of letters of scripts that are mostly written without spaces
@@ -24,10 +24,10 @@ def count_words(body: bytes) -> int:
     words, at = 0, body.find(b'"') + 1
     while at:
         said = 0
-        while (end := INSIDE.match(body, at, at + STEP).end()) > at:  # type: ignore[union-attr]  # it matches nothing too
+        while (end := INSIDE.match(body, at, at + STEP_BYTES).end()) > at:  # type: ignore[union-attr]  # it matches nothing too
             said += words_of(body[at:end])
             at = end
-        words += said if COLON.match(body, at + 1, at + STEP) is None else 0
+        words += said if COLON.match(body, at + 1, at + STEP_BYTES) is None else 0
         at = body.find(b'"', at + 1) + 1
     return words
 

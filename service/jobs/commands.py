@@ -6,8 +6,8 @@ from uuid import UUID
 import typer
 
 from service.cli.output import echo, print_fields, print_table
-from service.cli.rest import service
-from service.cli.shell import App, Limit, Namespace, tell, tell_rows
+from service.cli.rest import open_service
+from service.cli.shell import App, Limit, Namespace, tell_result, tell_rows
 
 Id = Annotated[UUID, typer.Argument(metavar="ID", help="The job, as `loci job list` shows it.")]
 app = App("List jobs, look at one, try it again or cancel it.")
@@ -21,17 +21,17 @@ def list_(
     kind: Annotated[str | None, typer.Option(help="dream, enrich, contradictions, settle, tune or project.")] = None,
 ) -> None:
     """List jobs, newest first."""
-    with service(namespace) as rest:
-        rows = rest.items("/jobs", limit=limit, state=state, kind=kind)
+    with open_service(namespace) as rest:
+        rows = rest.list_items("/jobs", limit=limit, state=state, kind=kind)
     tell_rows(rows, "id", "created_at", "kind", "state", "tries", "due_at", "error", fold="error")
 
 
 @app.command()
 def show(id: Id, namespace: Namespace = None) -> None:
     """Show a job: how it stands, and what it did."""
-    with service(namespace) as rest:
+    with open_service(namespace) as rest:
         row = rest.get("/jobs/{id}", {"id": id})
-    tell(row, lambda: _tell(row))
+    tell_result(row, lambda: _tell_job_row(row))
 
 
 @app.command()
@@ -40,9 +40,9 @@ def retry(id: Id, namespace: Namespace = None) -> None:
 
     It may be dead, cancelled or skipped. Passes that it had finished are not run again.
     """
-    with service(namespace) as rest:
+    with open_service(namespace) as rest:
         row = rest.post("/jobs/{id}/retry", {"id": id})
-    tell(row, lambda: _tell(row))
+    tell_result(row, lambda: _tell_job_row(row))
 
 
 @app.command()
@@ -51,12 +51,12 @@ def cancel(id: Id, namespace: Namespace = None) -> None:
 
     One that runs is told to stop, and is cancelled when it has.
     """
-    with service(namespace) as rest:
+    with open_service(namespace) as rest:
         row = rest.post("/jobs/{id}/cancel", {"id": id})
-    tell(row, lambda: _tell(row))
+    tell_result(row, lambda: _tell_job_row(row))
 
 
-def _tell(row: dict[str, Any]) -> None:
+def _tell_job_row(row: dict[str, Any]) -> None:
     passes, calls = row["passes"], row["calls"]
     tokens = f"{calls['prompt_tokens']:,} tokens sent, {calls['completion_tokens']:,} came back"
     fields = {name: value for name, value in row.items() if name not in {"passes", "calls"}}

@@ -31,7 +31,7 @@ class Job:
     settings: dict[str, Any]
 
     @asynccontextmanager
-    async def holding(self, resources: Resources, action: str, *, operation_id: str | None = None) -> AsyncIterator[Transaction]:
+    async def hold_alone(self, resources: Resources, action: str, *, operation_id: str | None = None) -> AsyncIterator[Transaction]:
         """A transaction that does the work of a job, which nobody else does meanwhile. Raises JobOver, also if others have it."""
         async with resources.transaction(action, self.namespace, "admin", operation_id=operation_id) as tx:
             await jobs.lock_job(tx, id=self.id, tries=self.tries)

@@ -5,14 +5,14 @@ from uuid import UUID
 from db.jobs import jobs
 from db.jobs.jobs import JobDetail, JobRow
 from db.pool import Transaction
-from service.pages import Page, page
+from service.pages import Page, make_page
 
 
 async def list_jobs(
     tx: Transaction, *, limit: int, cursor: UUID | None = None, state: str | None = None, kind: str | None = None
 ) -> Page[JobRow]:
     """Jobs, newest first."""
-    return page(await jobs.list_jobs(tx, limit=limit + 1, cursor=cursor, state=state, kind=kind), limit, "id")
+    return make_page(await jobs.list_jobs(tx, limit=limit + 1, cursor=cursor, state=state, kind=kind), limit, "id")
 
 
 async def get_job(tx: Transaction, *, id: UUID) -> JobDetail:

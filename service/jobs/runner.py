@@ -24,7 +24,7 @@ from db.errors import NeedsModel
 from db.jobs import jobs
 from db.jobs.jobs import JobFailures
 from db.jobs.queue import Outcome, OutcomeWriter, QueueError, Worker, make_queue
-from db.pool import OPERATOR, Origin, transaction
+from db.pool import OPERATOR, Origin, open_transaction
 from db.retries import Backoff
 from service.jobs.job import Job, Postponed, Refused
 from service.llm.model import ModelError
@@ -61,17 +61,17 @@ class Unknown(Exception):
     final = True
 
 
-class _AsSaid(procrastinate.BaseRetryStrategy):
+class _RetryAtRequestedTime(procrastinate.BaseRetryStrategy):
     """Jobs that raise Again are tried again when it says; others are dead."""
 
     def get_retry_decision(self, *, exception: BaseException, job: Any) -> procrastinate.RetryDecision | None:  # noqa: ARG002
         if not isinstance(exception, Again):
             return None
         later = exception.at > datetime.now(UTC)
-        return procrastinate.RetryDecision(retry_at=exception.at, priority=place(exception.at) if later else None)
+        return procrastinate.RetryDecision(retry_at=exception.at, priority=queue_priority(exception.at) if later else None)
 
 
-def place(at: datetime) -> int:
+def queue_priority(at: datetime) -> int:
     """Where a job stands in the queue that is due at a moment: behind all that is asked for before then (see queue_job.sql)."""
     return -round((at - FIRST).total_seconds())
 
@@ -99,21 +99,21 @@ class Runner:
         logging.getLogger("procrastinate.worker").setLevel(logging.CRITICAL)  # it says what is said here, and with stacks
 
     @property
-    def resources(self) -> Resources:
+    def job_resources(self) -> Resources:
         """Tools that its jobs are given."""
         return self._resources
 
-    def wake(self) -> None:
+    def look_now(self) -> None:
         """Look at the queue now."""
         if self._worker is not None:
-            self._worker.look()
+            self._worker.look_at_queue()
 
-    async def run(self) -> None:
+    async def work_until_end(self) -> None:
         """Work until cancelled. A lost database is waited for, longer each time, a minute at most; other errors are raised."""
         failures = 1
         while True:
             began = time.monotonic()
-            pause = WITHOUT_DATABASE.after(failures)
+            pause = WITHOUT_DATABASE.pause_after(failures)
             try:
                 with log_context(LogContext(work="jobs")):
                     await self._run_once()
@@ -126,12 +126,12 @@ class Runner:
             failures = 1 if time.monotonic() - began > SOUND * pause else failures + 1
 
     async def _run_once(self) -> None:
-        queue = make_queue(self._url, self._run_job, _AsSaid(), self._unsaid)
+        queue = make_queue(self._url, self._run_job, _RetryAtRequestedTime(), self._unsaid)
         try:
             await queue.open_async()
             hear_cancellation()
-            async with self._transaction("resume_jobs") as tx:
-                await jobs.resume_jobs(tx, settings=self._resources.settings.llm.fingerprint)
+            async with self._open_transaction("resume_jobs") as tx:
+                await jobs.resume_jobs(tx, settings=self._resources.settings.llm.settings_hash)
             hear_cancellation()
             worker = Worker(
                 app=queue,
@@ -145,7 +145,7 @@ class Runner:
                 stalled_worker_timeout=self._settings.lost_after,
             )
             self._worker = worker
-            tending = asyncio.create_task(self._tend(queue, worker))
+            tending = asyncio.create_task(self._tend_queue(queue, worker))
             tending.add_done_callback(lambda _: worker.stop())  # type: ignore[no-untyped-call]
             try:
                 await worker.run()  # type: ignore[no-untyped-call]
@@ -158,14 +158,14 @@ class Runner:
             self._worker = None
             await queue.close_async()  # also what was cancelled while it opened: its pool's tasks would not end by themselves
 
-    async def _tend(self, queue: procrastinate.App, worker: Worker) -> None:
+    async def _tend_queue(self, queue: procrastinate.App, worker: Worker) -> None:
         """Say what could not be said before, and take over jobs of workers that show no sign of life."""
         settings = self._settings
         assert isinstance(queue.job_manager, OutcomeWriter)  # noqa: S101 (make_queue)
         while True:
             try:
-                await queue.job_manager.settle()
-                async with self._transaction("take_over_jobs") as tx:
+                await queue.job_manager.write_unsaved_outcomes()
+                async with self._open_transaction("take_over_jobs") as tx:
                     lost = await jobs.take_over_jobs(
                         tx,
                         worker=worker.worker_id,
@@ -188,8 +188,8 @@ class Runner:
         trying = Try(context.job.id, context.job.attempts)
         began = time.perf_counter()
         try:
-            with log_context(LogContext(work="jobs")), traces.muted():
-                await self._try(trying)
+            with log_context(LogContext(work="jobs")), traces.mute_spans():
+                await self._try_job(trying)
         except (Again, GivenUp):
             raise
         except asyncio.CancelledError:
@@ -202,29 +202,29 @@ class Runner:
             trying.outcome = "over"  # another worker has taken it over, or it was deleted
         except Exception as error:
             log.exception("a job's try could not be noted")
-            raise self._later(1) from error
+            raise self._schedule_retry(1) from error
         finally:
             self._note_end(trying, time.perf_counter() - began)
 
-    async def _try(self, trying: Try) -> None:
+    async def _try_job(self, trying: Try) -> None:
         try:
-            trying.job = await self._begin(trying)
+            trying.job = await self._begin_job(trying)
             if trying.job is not None:
-                await self._handle(trying.job)
+                await self._handle_job(trying.job)
                 trying.outcome = "succeeded"
         except Postponed as reason:
-            await self._postpone(trying, reason)
+            await self._postpone_job(trying, reason)
         except jobs.JobOver:
             raise
         except (ModelError, NeedsModel, BadPrompt) as error:
             if error.final:
-                await self._postpone(trying, Refused(str(error)))
+                await self._postpone_job(trying, Refused(str(error)))
             else:
-                await self._fail(trying, error)
+                await self._record_failure(trying, error)
         except Exception as error:
-            await self._fail(trying, error)
+            await self._record_failure(trying, error)
 
-    async def _handle(self, job: Job) -> None:
+    async def _handle_job(self, job: Job) -> None:
         """Do it, in a span of its own."""
         handler = self._handlers.get(job.kind)
         if handler is None:
@@ -234,64 +234,64 @@ class Runner:
             "loci.job": str(job.id),
             "loci.try": job.tries,
         }
-        with traces.muted(False), traces.span(f"job {job.kind}", said):
+        with traces.mute_spans(False), traces.span(f"job {job.kind}", said):
             await handler(self._resources, job)
 
-    async def _begin(self, trying: Try) -> Job | None:
-        async with self._transaction("start_job") as tx:
+    async def _begin_job(self, trying: Try) -> Job | None:
+        async with self._open_transaction("start_job") as tx:
             row = await jobs.start_job(tx, queue_id=trying.queue_id, attempt=trying.attempt)
         return Job(**row) if row else None
 
-    async def _note(self, trying: Try, error: str, *, postponed: bool, refused: bool = False) -> JobFailures | None:
+    async def _record_outcome(self, trying: Try, error: str, *, postponed: bool, refused: bool = False) -> JobFailures | None:
         """How often it has failed and was put off; empty: it is over. While the database is away, Again."""
-        settings = self._resources.settings.llm.fingerprint if refused else None
+        settings = self._resources.settings.llm.settings_hash if refused else None
         try:
-            async with self._transaction("record_job_failure") as tx:
+            async with self._open_transaction("record_job_failure") as tx:
                 return await jobs.record_job_failure(
                     tx, queue_id=trying.queue_id, attempt=trying.attempt, error=error, postponed=postponed, refused_with=settings
                 )
         except Away:
-            raise self._later(1) from None
+            raise self._schedule_retry(1) from None
 
-    async def _fail(self, trying: Try, error: Exception) -> None:
+    async def _record_failure(self, trying: Try, error: Exception) -> None:
         """Note a failure and raise Again or GivenUp."""
         trying.outcome = "failed"
         known = isinstance(error, (ModelError, Unknown))
         if not known:
             log.error("a job failed", exc_info=error)
-        noted = await self._note(trying, str(error) if known else described_error(error), postponed=False)
+        noted = await self._record_outcome(trying, str(error) if known else described_error(error), postponed=False)
         if not noted:
             trying.outcome = "over"
             return
         if noted["failures"] >= self._settings.attempts or getattr(error, "final", False):
             trying.outcome = "dead"
             raise GivenUp from None
-        raise self._later(noted["failures"], getattr(error, "retry_after", None) or 0.0) from None
+        raise self._schedule_retry(noted["failures"], getattr(error, "retry_after", None) or 0.0) from None
 
-    def _later(self, failures: int, least: float = 0.0) -> Again:
+    def _schedule_retry(self, failures: int, least: float = 0.0) -> Again:
         """When to try again after so many failures."""
-        wait = Backoff(self._settings.backoff, self._settings.backoff_limit, factor=3.0).after(failures)
+        wait = Backoff(self._settings.backoff, self._settings.backoff_limit, factor=3.0).pause_after(failures)
         return Again(datetime.now(UTC) + timedelta(seconds=max(wait, least)))
 
-    async def _postpone(self, trying: Try, reason: Postponed) -> None:
+    async def _postpone_job(self, trying: Try, reason: Postponed) -> None:
         """Note that it was put off and raise Again; if it was busy too often, the job is skipped."""
         trying.outcome = "postponed"
-        noted = await self._note(trying, str(reason), postponed=True, refused=isinstance(reason, Refused))
+        noted = await self._record_outcome(trying, str(reason), postponed=True, refused=isinstance(reason, Refused))
         if not noted or trying.job is None:
             trying.outcome = "over"
         elif reason.at is not None:
             raise Again(reason.at) from None
         elif noted["postponed"] <= self._settings.busy_tries:
-            wait = Backoff(self._settings.busy_backoff, self._settings.busy_limit).after(noted["postponed"])
+            wait = Backoff(self._settings.busy_backoff, self._settings.busy_limit).pause_after(noted["postponed"])
             raise Again(datetime.now(UTC) + timedelta(seconds=wait)) from None
         else:
             trying.outcome = "skipped"
-            async with trying.job.holding(self._resources, "skip_job") as tx:
+            async with trying.job.hold_alone(self._resources, "skip_job") as tx:
                 await jobs.finish_job(tx, id=trying.job.id, state="skipped", error=str(reason))
 
-    def _transaction(self, action: str) -> Any:
+    def _open_transaction(self, action: str) -> Any:
         origin = Origin(action=action, via="worker")
-        return transaction(self._resources.pool, key_hash=OPERATOR, namespace=None, role=None, origin=origin)
+        return open_transaction(self._resources.pool, key_hash=OPERATOR, namespace=None, role=None, origin=origin)
 
     def _note_end(self, trying: Try, took: float) -> None:
         """Count a try, and say in one line how it ended."""

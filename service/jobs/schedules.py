@@ -17,7 +17,7 @@ from service.resources import Resources
 log = logging.getLogger(__name__)
 SETTING = "dream_schedule"
 FIELDS = 5
-LONGEST = 100  # characters of a rule that a message shows
+LONGEST_RULE_CHARACTERS = 100  # characters of a rule that a message shows
 DRAWN = re.compile(r"(?i)(?<![a-z])[rh](?![a-z])")
 EXPECTED = "must be a rule of cron in five fields, UTC, such as `0 3 * * *` (every night at three), or empty"
 
@@ -30,7 +30,7 @@ def next_time(rule: str, after: datetime) -> datetime:
 
 @lru_cache(maxsize=1024)
 def _next_time(rule: str, minute: datetime) -> datetime:
-    shown = repr(rule[:LONGEST])
+    shown = repr(rule[:LONGEST_RULE_CHARACTERS])
     if len(rule.split()) != FIELDS:
         raise ValueError(f"{shown} has {len(rule.split())} fields, not five")
     if DRAWN.search(rule):  # each look would draw another time
@@ -38,7 +38,9 @@ def _next_time(rule: str, minute: datetime) -> datetime:
     try:
         found: datetime = croniter(rule, minute).get_next(datetime)
     except (CroniterError, ValueError, KeyError, IndexError, AttributeError, TypeError, OverflowError) as error:
-        raise ValueError(f"{shown} is not a valid cron expression, or no time ever matches it: {str(error)[:LONGEST]}") from None
+        raise ValueError(
+            f"{shown} is not a valid cron expression, or no time ever matches it: {str(error)[:LONGEST_RULE_CHARACTERS]}"
+        ) from None
     return found
 
 
@@ -61,25 +63,27 @@ class Schedules:
         self._resources = resources
         self._told: set[tuple[str, str]] = set()
 
-    async def look(self) -> bool:
+    async def run_due_schedules(self) -> bool:
         """Look at all schedules once; False: there is nothing to hurry for."""
         async with self._resources.transaction("schedule_jobs", None, None) as tx:
             rows = await schedules.list_schedules(tx)
         if rows and self._resources.model is None:
-            self._tell("", "", "dreams are scheduled, and this worker has no language model: it makes none of them")
+            self._log_once("", "", "dreams are scheduled, and this worker has no language model: it makes none of them")
             return False
         for row in rows:
-            await self._keep(row)
+            await self._update_next_due(row)
         return False
 
-    async def _keep(self, row: ScheduleRow) -> None:
+    async def _update_next_due(self, row: ScheduleRow) -> None:
         """Reckon when a schedule is due next, where that is new, over, or later than the rule says (the clock was set back)."""
         rule, due, coming = row["wanted"], row["due_at"], None
         if rule is not None:
             try:
                 coming = next_time(rule, row["now"])
             except ValueError as error:
-                self._tell(row["namespace"], rule, f"the schedule of dreams of namespace {row['namespace']} is left out: {error}")
+                self._log_once(
+                    row["namespace"], rule, f"the schedule of dreams of namespace {row['namespace']} is left out: {error}"
+                )
                 return
         if rule == row["cron"] and due is not None and coming is not None and row["now"] < due <= coming:
             return
@@ -88,7 +92,7 @@ class Schedules:
         if job is not None:
             log.info("namespace %s: the dream that was due at %s is job %s", row["namespace"], due, job)
 
-    def _tell(self, namespace: str, rule: str, what: str) -> None:
+    def _log_once(self, namespace: str, rule: str, what: str) -> None:
         """Log something once."""
         if (namespace, rule) not in self._told:
             self._told.add((namespace, rule))

@@ -12,7 +12,7 @@ import httpx
 
 from service.endpoints import RetryPolicy, TemporaryFailure, client_for
 from service.llm.model import Completion, InvalidAnswer, Message, ModelError, TooLong, Usage
-from service.llm.replies import ContextExceeded, FormatRefused, Heard, NewerName, listen, refusal
+from service.llm.replies import ContextExceeded, FormatRefused, Heard, NewerName, explain_refusal, read_reply
 from service.llm.schemas import gist_of, without_limits
 from service.llm.sizes import Sizes, find_context
 from service.llm.slots import Slots
@@ -37,25 +37,27 @@ class _Call:
     lost: tuple[int, int] = (0, 0)
     asking: bool = False  # a try is under way: it costs something, whatever has been heard
 
-    def lose(self) -> None:
+    def count_lost_try(self) -> None:
         """Count what the try has cost, which broke off."""
-        prompt, completion = self.heard.spent(self.prompt_tokens)
+        prompt, completion = self.heard.count_spent_tokens(self.prompt_tokens)
         self.lost = (self.lost[0] + prompt, self.lost[1] + completion)
         self.heard = Heard(self.limit)
 
-    def note(self, usage: Usage) -> None:
+    def note_usage(self, usage: Usage) -> None:
         """Say what it has used, which is broken off now. A model that has said nothing yet may have thought all the same."""
-        prompt, completion = self.heard.spent(self.prompt_tokens) if self.asking else (0, 0)
+        prompt, completion = self.heard.count_spent_tokens(self.prompt_tokens) if self.asking else (0, 0)
         silent = self.asking and not (self.heard.length or self.heard.counted)
         usage.prompt_tokens = self.lost[0] + prompt
         usage.completion_tokens = None if silent else self.lost[1] + completion
 
-    def completion(self) -> Completion:
+    def make_completion(self) -> Completion:
         """The answer, with what broken tries have cost."""
-        made = self.heard.completion(round((time.monotonic() - self.started) * 1000))
+        made = self.heard.make_completion(round((time.monotonic() - self.started) * 1000))
         if not any(self.lost):
             return made
-        prompt, completion = self.heard.spent(self.prompt_tokens) if self.heard.length or self.heard.counted else (0, 0)
+        prompt, completion = (
+            self.heard.count_spent_tokens(self.prompt_tokens) if self.heard.length or self.heard.counted else (0, 0)
+        )
         return Completion(made.text, prompt + self.lost[0], completion + self.lost[1], made.took_ms)
 
 
@@ -86,7 +88,7 @@ class EndpointModel:
         async with AsyncExitStack() as stack:
             try:
                 async with asyncio.timeout(deadline):
-                    await stack.enter_async_context(self._slots.taken(by_request=deadline is not None))
+                    await stack.enter_async_context(self._slots.hold_slot(by_request=deadline is not None))
             except TimeoutError:
                 said = f"{self._host} was busy with other calls for {round(deadline or 0, 1):g} s (LOCI_LLM__CONCURRENCY)"
                 raise ModelError(said) from None
@@ -99,7 +101,7 @@ class EndpointModel:
                 self._knows_context = True
                 found = await find_context(self._client, self._settings.endpoint or "", self._settings.model)
                 if found is not None:
-                    self._sizes.learn(found)
+                    self._sizes.learn_context(found)
         return self._sizes
 
     async def complete(
@@ -116,39 +118,39 @@ class EndpointModel:
         """Answer with JSON that should follow `schema`. Raises ModelError."""
         seconds = self._settings.deadline if deadline is None else deadline
         limit = min(max_tokens or self._settings.max_tokens, self._settings.max_tokens)
-        body = self._body(messages, schema, title, failures)
+        body = self._make_request_body(messages, schema, title, failures)
         sent = "\n".join(message["content"] for message in body["messages"])
-        reckoned = self._sizes.tokens(len(sent.encode(errors="replace")))
+        reckoned = self._sizes.estimate_tokens(len(sent.encode(errors="replace")))
         call = _Call(body, schema, limit, reckoned, time.monotonic(), Heard(limit))
         try:
             async with asyncio.timeout(seconds):
-                made = await self._patience.ask(
-                    lambda: self._try(call),
+                made = await self._patience.ask_until_success(
+                    lambda: self._ask_in_flight(call),
                     attempts=self._settings.attempts,
                     hurried=deadline is not None,
                     until=call.started + seconds,
                 )
-            return self._measured(made, sent, call)
+            return self._check_measured_completion(made, sent, call)
         except TimeoutError:
-            self._patience.failed()
-            call.lose()
+            self._patience.note_failure()
+            call.count_lost_try()
             which = "LOCI_LLM__DEADLINE" if deadline is None else WAITING.get(title, "LOCI_LLM__REQUEST_DEADLINE")
             said = f"{self._host} had not answered after {round(seconds, 1):g} s ({which})"
-            raise ModelError(said, completion=call.completion()) from None
+            raise ModelError(said, completion=call.make_completion()) from None
         except TemporaryFailure as failure:
-            spent = call.completion() if any(call.lost) else None
+            spent = call.make_completion() if any(call.lost) else None
             raise ModelError(f"{self._host} {failure}", retry_after=failure.wait, completion=spent) from None
         except ContextExceeded as refused:
             self._sizes.learn_refusal(len(sent.encode(errors="replace")), refused.context, refused.tokens)
             raise
         except InvalidAnswer as error:
-            raise type(error)(str(error), call.completion()) from None
+            raise type(error)(str(error), call.make_completion()) from None
         except asyncio.CancelledError:
             if usage is not None:
-                call.note(usage)
+                call.note_usage(usage)
             raise
 
-    def _measured(self, completion: Completion, sent: str, call: _Call) -> Completion:
+    def _check_measured_completion(self, completion: Completion, sent: str, call: _Call) -> Completion:
         """The answer, if it was given to all that was sent; tokens of broken tries are not counted in. Raises TooLong."""
         if call.heard.counted is None:
             return completion
@@ -157,10 +159,10 @@ class EndpointModel:
             self._sizes.learn_refusal(len(sent.encode(errors="replace")), tokens, None)
             counted = f"{self._host} counted {tokens:,} tokens of about {call.prompt_tokens:,}"
             raise TooLong(f"the endpoint cuts prompts: {counted} (LOCI_LLM__CONTEXT)", completion)
-        self._sizes.note(len(sent.encode(errors="replace")), tokens)
+        self._sizes.note_ratio(len(sent.encode(errors="replace")), tokens)
         return completion
 
-    def _body(self, messages: Sequence[Message], schema: dict[str, Any], title: str, failures: int) -> dict[str, Any]:
+    def _make_request_body(self, messages: Sequence[Message], schema: dict[str, Any], title: str, failures: int) -> dict[str, Any]:
         """A request. The form of the answer is told in words too: most servers show the schema to no model."""
         body: dict[str, Any] = {"model": self._settings.model}
         if self._settings.format == "json_schema":
@@ -179,12 +181,12 @@ class EndpointModel:
             body |= {"stream": True, "stream_options": {"include_usage": True}}
         return body | self._settings.extra
 
-    async def _try(self, call: _Call) -> Completion:
+    async def _ask_in_flight(self, call: _Call) -> Completion:
         """Ask once, and know as long as it lasts that it does."""
         call.asking = True
         try:
             try:
-                return await self._once(call)
+                return await self._ask_once(call)
             except FormatRefused:
                 if not self._has_limits(call):
                     raise
@@ -202,38 +204,38 @@ class EndpointModel:
         stated = call.body["response_format"]["json_schema"]
         call.body["response_format"]["json_schema"] = {**stated, "schema": without_limits(call.schema)}
         try:
-            completion = await self._once(call)
+            completion = await self._ask_once(call)
         except InvalidAnswer:
             self._takes_limits = False
             raise
         self._takes_limits = False
         return completion
 
-    async def _once(self, call: _Call) -> Completion:
+    async def _ask_once(self, call: _Call) -> Completion:
         """Ask once. Raises Passing, InvalidAnswer, ModelError."""
         try:
             async with self._client.stream("POST", self._url, json={**call.body, self._limit_name: call.limit}) as reply:
                 if not reply.is_success:
-                    raise self._noted(await refusal(reply))
-                await listen(reply, call.heard)
+                    raise self._note_error(await explain_refusal(reply))
+                await read_reply(reply, call.heard)
         except httpx.ConnectError:
             raise TemporaryFailure("cannot be reached; look at LOCI_LLM__ENDPOINT") from None
         except httpx.InvalidURL:
             raise ModelError("LOCI_LLM__ENDPOINT is not an address", final=True) from None
         except httpx.TimeoutException:
-            call.lose()
+            call.count_lost_try()
             raise TemporaryFailure(f"sent nothing for {self._settings.timeout:g} s (LOCI_LLM__TIMEOUT)") from None
         except httpx.HTTPError as error:  # its words may hold what was sent
-            call.lose()
+            call.count_lost_try()
             raise TemporaryFailure(f"broke off ({type(error).__name__})") from None
         except TemporaryFailure:
             if call.heard.length:
-                call.lose()
+                call.count_lost_try()
             raise
-        call.heard.check()
-        return call.completion()
+        call.heard.check_complete()
+        return call.make_completion()
 
-    def _noted(self, error: TemporaryFailure | ModelError) -> TemporaryFailure | ModelError:
+    def _note_error(self, error: TemporaryFailure | ModelError) -> TemporaryFailure | ModelError:
         """An error that a reply stands for, with the name of the endpoint; the newer name of the limit is used from now on."""
         if isinstance(error, NewerName):
             self._limit_name = "max_completion_tokens"

@@ -11,9 +11,9 @@ from loci.models.fields import check_marks, compose_text
 from service.json_parts import MOST_IN_A_PART
 from service.llm.model import Completion, InvalidAnswer
 
-LONGEST = 500_000  # characters of an answer
+LONGEST_ANSWER_CHARACTERS = 500_000  # characters of an answer
 THOUGHT = re.compile(r"</\w*think\w*>|<\|(?:message|end_of_thought)\|>")  # behind these a model has thought enough
-DEEPEST = 32  # levels of its JSON
+DEEPEST_LEVELS = 32  # levels of its JSON
 STARTS = 200  # braces in the prose around it that are tried
 SHOWN, TOLD = 3, 100  # errors that a refusal names, and beyond which it only says how many they are
 NAMED = {"int": "integer", "bool": "boolean", "float": "number"}
@@ -32,15 +32,15 @@ A = TypeVar("A", bound=Answer)
 def read_answer(completion: Completion, answer: type[A]) -> A:
     """The answer in a text, which may have prose or a fence around it. Raises InvalidAnswer, which says nothing of the text."""
     try:
-        return _read(completion.text, answer)
+        return _parse_answer(completion.text, answer)
     except ValueError as error:
         raise InvalidAnswer(str(error), completion) from None
 
 
-def _read(text: str, answer: type[A]) -> A:
-    if len(text) > LONGEST:
-        raise ValueError(f"the answer is longer than {LONGEST} characters")
-    found = _objects(text.strip())
+def _parse_answer(text: str, answer: type[A]) -> A:
+    if len(text) > LONGEST_ANSWER_CHARACTERS:
+        raise ValueError(f"the answer is longer than {LONGEST_ANSWER_CHARACTERS} characters")
+    found = _find_objects(text.strip())
     if not found:
         raise ValueError("the answer holds no JSON object")
     valid: list[Any] = []
@@ -48,9 +48,9 @@ def _read(text: str, answer: type[A]) -> A:
     for candidate in found:
         try:
             _check_values(candidate)
-            made = answer.model_validate_json(_composed(candidate))
+            made = answer.model_validate_json(_compose_json(candidate))
         except ValidationError as error:
-            problem = f"the answer is not what was asked for: {_explained(error)}"
+            problem = f"the answer is not what was asked for: {_explain_validation(error)}"
         except ValueError as error:
             problem = str(error)
         else:
@@ -64,13 +64,13 @@ def _read(text: str, answer: type[A]) -> A:
     return first
 
 
-def _objects(text: str) -> list[Any]:
+def _find_objects(text: str) -> list[Any]:
     """JSON objects of a text: the whole text, or those in the prose, behind what the model thought aloud. Raises ValueError."""
     whole = _object_at(text, 0)
     if whole is not None and whole[1] == len(text):
         return [whole[0]]
     thoughts = [found.end() for found in THOUGHT.finditer(text)]
-    if thoughts and (said := _objects(text[thoughts[-1] :].strip())):
+    if thoughts and (said := _find_objects(text[thoughts[-1] :].strip())):
         return said
     found = []
     place = text.find("{")
@@ -96,13 +96,13 @@ def _object_at(text: str, place: int) -> tuple[Any, int] | None:
         return None
 
 
-def _refused(*_: object) -> NoReturn:
+def _refuse_constant(*_: object) -> NoReturn:
     raise ValueError("not a number")
 
 
-def _finite(text: str) -> float:
+def _parse_finite(text: str) -> float:
     number = float(text)
-    return number if math.isfinite(number) else _refused()
+    return number if math.isfinite(number) else _refuse_constant()
 
 
 def _stated_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -112,24 +112,24 @@ def _stated_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return made
 
 
-_DECODER = json.JSONDecoder(parse_constant=_refused, parse_float=_finite, object_pairs_hook=_stated_once)
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_parse_finite, object_pairs_hook=_stated_once)
 
 
 def _check_values(whole: Any) -> None:
     """Raise ValueError for what holds too much, is nested too deep, or holds text that the database could not store."""
     values, depth, count = [whole], 1, 0
     while values:
-        if depth > DEEPEST:
-            raise ValueError(f"the answer is nested deeper than {DEEPEST} levels")
+        if depth > DEEPEST_LEVELS:
+            raise ValueError(f"the answer is nested deeper than {DEEPEST_LEVELS} levels")
         count += sum(len(value) for value in values if isinstance(value, list | dict))
         if count > MOST_IN_A_PART:
             raise ValueError(f"the answer holds more than {MOST_IN_A_PART:,} values")
         if any(isinstance(value, str) and NO_TEXT.search(value) for value in values):
             raise ValueError("the answer holds characters that are no text")
-        values, depth = [part for value in values for part in _parts(value)], depth + 1
+        values, depth = [part for value in values for part in _inner_values(value)], depth + 1
 
 
-def _composed(value: Any) -> str:
+def _compose_json(value: Any) -> str:
     """The JSON of a value, in composed form. Raises ValueError for marks whose composing would take long."""
     text = json.dumps(value, ensure_ascii=False)
     try:
@@ -139,14 +139,14 @@ def _composed(value: Any) -> str:
     return compose_text(text)
 
 
-def _parts(value: Any) -> list[Any]:
+def _inner_values(value: Any) -> list[Any]:
     """All texts of a value; of an object its names, too."""
     if isinstance(value, dict):
         return [*value, *value.values()]
     return value if isinstance(value, list) else []
 
 
-def _explained(error: ValidationError) -> str:
+def _explain_validation(error: ValidationError) -> str:
     """Which fields are wrong and what was expected of them, in words of ours."""
     if error.error_count() > TOLD:  # to tell them all takes longer than to read the answer
         return f"{error.error_count():,} of its fields are wrong"

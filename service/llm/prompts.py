@@ -19,7 +19,7 @@ NAMES = {
     "hypothetical.md": "service.recall",  # an answer to a question that is made up
     "data.md": "service.llm",  # said before every one of them: what follows is data
 }
-LARGEST = 100_000  # bytes
+LARGEST_PROMPT_BYTES = 100_000  # bytes
 
 
 class BadPrompt(Exception):
@@ -34,9 +34,9 @@ class Prompts:
 
     folder: Path | None = None
 
-    def read(self, name: str) -> str:
+    def read_prompt(self, name: str) -> str:
         """The text of a prompt: the operator's, else our own. Raises BadPrompt."""
-        path = self.own(name)
+        path = self.find_own_file(name)
         if path is None:
             return files(NAMES[name]).joinpath("prompts", name).read_text(encoding="utf-8").strip()
         try:
@@ -45,18 +45,18 @@ class Prompts:
         except (OSError, UnicodeDecodeError) as error:
             kind = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
             raise BadPrompt(f"the prompt {path} cannot be read: {kind}") from None
-        if not text or len(content) > LARGEST:
-            raise BadPrompt(f"the prompt {path} is {'empty' if not text else f'longer than {LARGEST} bytes'}")
+        if not text or len(content) > LARGEST_PROMPT_BYTES:
+            raise BadPrompt(f"the prompt {path} is {'empty' if not text else f'longer than {LARGEST_PROMPT_BYTES} bytes'}")
         return text
 
-    def own(self, name: str) -> Path | None:
+    def find_own_file(self, name: str) -> Path | None:
         """The operator's file of a prompt; None: there is none."""
         if name not in NAMES:
             raise KeyError(name)
         path = self.folder / name if self.folder is not None else None
         return path if path is not None and (path.exists() or path.is_symlink()) else None
 
-    def check(self) -> list[str]:
+    def check_folder(self) -> list[str]:
         """Names of files in the operator's folder that are no prompts. Raises BadPrompt for what cannot be used."""
         if self.folder is None:
             return []
@@ -65,13 +65,13 @@ class Prompts:
         except OSError as error:
             raise BadPrompt(f"the folder of prompts {self.folder} (LOCI_LLM__PROMPTS) cannot be read: {error.strerror}") from None
         for name in set(found) & set(NAMES):
-            self.read(name)
+            self.read_prompt(name)
         return [name for name in found if name not in NAMES]
 
 
 def check_folder(prompts: Prompts) -> list[str]:
     """Oddities of a folder of prompts, in sentences. Raises BadPrompt."""
-    unknown = prompts.check()
+    unknown = prompts.check_folder()
     if not unknown:
         return []
     return [f"{prompts.folder} holds files that are no prompts: {', '.join(unknown[:10])}; prompts are {', '.join(NAMES)}"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 
-from service.endpoints import TemporaryFailure, TooMuch, hear, retry_after
+from service.endpoints import TemporaryFailure, TooMuch, retry_after, stream_reply_bytes
 from service.json_parts import read_json
 from service.llm.model import Completion, CutOff, InvalidAnswer, ModelError, TooLong, tokens_of
 from service.llm.sizes import told_context, told_tokens
@@ -47,17 +47,17 @@ class Heard:
     counted: tuple[int, int] | None = None  # tokens of prompt and completion
 
     @property
-    def text(self) -> str:
+    def full_text(self) -> str:
         """The text."""
         return "".join(self.said)
 
-    def take(self, piece: Any) -> None:
+    def take_piece(self, piece: Any) -> None:
         """Add a completion, or one chunk of a stream. Raises Passing for what is none, InvalidAnswer for one that is too long."""
         if not isinstance(piece, dict):
             raise Broken("sent something that is no completion")
         if piece.get("error"):
             raise TemporaryFailure(f"broke off with an error{code_of(piece)}")
-        self._count(piece.get("usage"))
+        self._count_usage(piece.get("usage"))
         choices = piece.get("choices")
         if not isinstance(choices, list) or not all(isinstance(choice, dict) for choice in choices):
             raise Broken("sent something that is no completion")
@@ -65,12 +65,12 @@ class Heard:
             part = choice.get("delta") or choice.get("message") or {}
             if not isinstance(part, dict):
                 raise Broken("sent something that is no completion")
-            self._add(part)
+            self._add_choice(part)
             self.finish = choice.get("finish_reason") or self.finish
         if self.length > 8 * self.limit + 1000:
             raise CutOff(f"the answer is longer than {self.limit} tokens can be")
 
-    def _add(self, part: dict[str, Any]) -> None:
+    def _add_choice(self, part: dict[str, Any]) -> None:
         content = part.get("content")
         if isinstance(content, list):  # some endpoints say texts in parts
             content = "".join(str(piece.get("text") or "") for piece in content if isinstance(piece, dict))
@@ -84,60 +84,60 @@ class Heard:
             self.pieces += bool(thoughts)
         self.refused = self.refused or bool(part.get("refusal"))
 
-    def _count(self, usage: Any) -> None:
+    def _count_usage(self, usage: Any) -> None:
         if not isinstance(usage, dict):
             return
         counts = (usage.get("prompt_tokens"), usage.get("completion_tokens"))
         if all(isinstance(count, int) and 0 <= count < LARGEST_COUNT for count in counts):
             self.counted = (int(counts[0] or 0), int(counts[1] or 0))
 
-    def completion(self, took_ms: int) -> Completion:
+    def make_completion(self, took_ms: int) -> Completion:
         """The answer. Tokens that were not counted are None."""
         prompt, completion = self.counted or (None, None)
-        return Completion(self.text, prompt, completion, took_ms, self.reckoned)
+        return Completion(self.full_text, prompt, completion, took_ms, self.estimate_tokens)
 
     @property
-    def reckoned(self) -> int:
+    def estimate_tokens(self) -> int:
         """About how many tokens came."""
-        return max(self.pieces, tokens_of(self.text), self.length // 4)
+        return max(self.pieces, tokens_of(self.full_text), self.length // 4)
 
-    def spent(self, prompt_tokens: int) -> tuple[int, int]:
+    def count_spent_tokens(self, prompt_tokens: int) -> tuple[int, int]:
         """Tokens of prompt and completion, reckoned where they were not counted."""
-        return self.counted or (prompt_tokens, self.reckoned)
+        return self.counted or (prompt_tokens, self.estimate_tokens)
 
-    def check(self) -> None:
+    def check_complete(self) -> None:
         """Raise InvalidAnswer for an empty or cut-off answer."""
         if self.finish == "length":
-            came = self.counted[1] if self.counted else self.reckoned
+            came = self.counted[1] if self.counted else self.estimate_tokens
             if came < FULL * self.limit:
                 raise CutOff(f"the answer was cut off after {came} tokens: the context of the model was full (LOCI_LLM__CONTEXT)")
             raise CutOff(f"the answer was cut off after {self.limit} tokens: raise LOCI_LLM__MAX_TOKENS, or the day's budget")
         if self.refused or self.finish == "content_filter":
             raise InvalidAnswer("the model refused to answer")
-        if not self.text.strip():
+        if not self.full_text.strip():
             raise InvalidAnswer("the model said nothing")
 
 
-async def listen(reply: httpx.Response, heard: Heard) -> None:
+async def read_reply(reply: httpx.Response, heard: Heard) -> None:
     """Read a successful reply to its end. Its content type decides how, whatever was asked for. Raises Passing, InvalidAnswer."""
     most = 1_000_000 + 1000 * heard.limit  # bytes: a chunk of a stream says one token in some hundred
     if "text/event-stream" in reply.headers.get("content-type", ""):
         ended = False
-        async for event in events(reply, most):
+        async for event in iterate_events(reply, most):
             if event.strip() == b"[DONE]":
                 ended = True
                 break
-            heard.take(await parsed(event))
+            heard.take_piece(await parse_payload(event))
         if not ended and heard.finish is None:
             raise Broken("broke off in the middle of its answer")
     else:
-        heard.take(await parsed(b"".join([part async for part in bounded(reply, most)])))
+        heard.take_piece(await parse_payload(b"".join([part async for part in iterate_bounded_bytes(reply, most)])))
 
 
-async def events(reply: httpx.Response, most: int) -> AsyncIterator[bytes]:
+async def iterate_events(reply: httpx.Response, most: int) -> AsyncIterator[bytes]:
     """The data of each event of a stream; comments and other fields are left out."""
     data: list[bytes] = []
-    async for line in lines(reply, most):
+    async for line in iterate_lines(reply, most):
         if line.startswith(b"data:"):
             data.append(line[5:].removeprefix(b" "))
         elif not line and data:
@@ -147,10 +147,10 @@ async def events(reply: httpx.Response, most: int) -> AsyncIterator[bytes]:
         yield b"\n".join(data)
 
 
-async def lines(reply: httpx.Response, most: int) -> AsyncIterator[bytes]:
+async def iterate_lines(reply: httpx.Response, most: int) -> AsyncIterator[bytes]:
     """Lines of a reply, without their ends."""
     begun: list[bytes] = []
-    async for part in bounded(reply, most):
+    async for part in iterate_bounded_bytes(reply, most):
         first, *others = part.split(b"\n")
         begun.append(first)
         for following in others:
@@ -160,16 +160,16 @@ async def lines(reply: httpx.Response, most: int) -> AsyncIterator[bytes]:
         yield rest
 
 
-async def bounded(reply: httpx.Response, most: int) -> AsyncIterator[bytes]:
+async def iterate_bounded_bytes(reply: httpx.Response, most: int) -> AsyncIterator[bytes]:
     """The bytes of a reply. Raises InvalidAnswer when they are too many."""
     try:
-        async for part in hear(reply, most):
+        async for part in stream_reply_bytes(reply, most):
             yield part
     except TooMuch as error:
         raise InvalidAnswer(str(error)) from None
 
 
-async def parsed(payload: bytes) -> Any:
+async def parse_payload(payload: bytes) -> Any:
     """A payload as JSON. Raises Broken."""
     try:
         return await read_json(payload)
@@ -181,7 +181,7 @@ async def read_error(reply: httpx.Response) -> tuple[bytes, Any]:
     """The beginning of a reply that is an error, and what it says where it is JSON."""
     parts: list[bytes] = []
     with suppress(TooMuch):
-        async for part in hear(reply, ERROR_BYTES):
+        async for part in stream_reply_bytes(reply, ERROR_BYTES):
             parts.append(part)  # noqa: PERF401 (what has come counts, where more is too much)
     body = b"".join(parts)
     try:
@@ -190,7 +190,7 @@ async def read_error(reply: httpx.Response) -> tuple[bytes, Any]:
         return body, {}
 
 
-async def refusal(reply: httpx.Response) -> TemporaryFailure | ModelError:
+async def explain_refusal(reply: httpx.Response) -> TemporaryFailure | ModelError:
     """Why a reply is an error, and whether that may pass. Only a short code of it is told."""
     body, said = await read_error(reply)
     text = body.decode(errors="replace").lower()

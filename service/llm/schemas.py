@@ -8,7 +8,11 @@ from typing import Any
 
 from pydantic import BaseModel, BeforeValidator, Field
 
-KEPT = {"type", "enum", "description"}  # what every endpoint with strict schemas understands, beside objects, arrays and anyOf
+STRICT_KEYWORDS = {
+    "type",
+    "enum",
+    "description",
+}  # what every endpoint with strict schemas understands, beside objects, arrays and anyOf
 LIMITS = {"maxItems", "minItems", "maxLength", "minLength", "maximum", "minimum"}
 OURS = {"shown", "each", "least"}  # marks that parts of an answer have, until a call says what is shown and what room there is
 DROPPED = {"title", "default", "examples", "discriminator"}
@@ -24,12 +28,12 @@ Numbers = Mapping[str, Collection[int]]  # the numbers that were shown, by what 
 Schema = dict[str, Any]
 
 
-def shown(what: str) -> Any:
+def mark_shown_number(what: str) -> Any:
     """Mark an integer of an answer: it is the number of a thing that was shown."""
     return Field(json_schema_extra={"shown": what})
 
 
-def each(what: str, times: int = 1, *, least: float = 0, **stated: Any) -> Any:
+def mark_bounded_list(what: str, times: int = 1, *, least: float = 0, **stated: Any) -> Any:
     """Mark a list of an answer: it has `times` entries at most for each thing that was shown, and room for `least` of them."""
     return Field(json_schema_extra={"each": [what, times, least]}, **stated)
 
@@ -61,21 +65,21 @@ def schema_of(answer: type[BaseModel], numbers: Numbers | None = None, room: int
     more, or can shrink no further (`least_tokens`). Raises TypeError for a type that cannot be stated so: a map, a tuple, anything,
     or one that holds itself.
     """
-    stated, shown = _stated(answer), numbers or {}
-    made = _limited(stated, shown) or {}
+    stated, shown = _schema_with_marks(answer), numbers or {}
+    made = _limit_to_call(stated, shown) or {}
     if room is None or most_tokens(made) <= room:
         return made
-    made, low, high = _limited(stated, shown, 0.0) or {}, 0.0, 1.0
+    made, low, high = _limit_to_call(stated, shown, 0.0) or {}, 0.0, 1.0
     for _ in range(STEPS):
         middle = (low + high) / 2
-        tried = _limited(stated, shown, middle) or {}
+        tried = _limit_to_call(stated, shown, middle) or {}
         made, low, high = (tried, middle, high) if most_tokens(tried) <= room else (made, low, middle)
     return made
 
 
 def least_tokens(answer: type[BaseModel], numbers: Numbers | None = None) -> int:
     """Tokens of the longest answer where limits are as small as they become; 1 where something has none."""
-    most = most_tokens(_limited(_stated(answer), numbers or {}, 0.0) or {})
+    most = most_tokens(_limit_to_call(_schema_with_marks(answer), numbers or {}, 0.0) or {})
     return 1 if math.isinf(most) else math.ceil(most)
 
 
@@ -104,40 +108,42 @@ def _tokens(value: Any) -> float:
 
 
 @cache
-def _stated(answer: type[BaseModel]) -> Schema:
+def _schema_with_marks(answer: type[BaseModel]) -> Schema:
     """The schema with marks where numbers of things stand."""
     whole = answer.model_json_schema()
-    return _strict(whole, whole.get("$defs", {}), ())
+    return _make_strict(whole, whole.get("$defs", {}), ())
 
 
-def _strict(node: Schema, defined: Schema, within: tuple[str, ...]) -> Schema:
+def _make_strict(node: Schema, defined: Schema, within: tuple[str, ...]) -> Schema:
     if "$ref" in node:
         name = node["$ref"].rpartition("/")[2]
         if name in within:
             raise TypeError(f"{name} holds itself")
         beside = {key: value for key, value in node.items() if key != "$ref"}
-        return _strict({**defined[name], **beside}, defined, (*within, name))
-    made = {key: value for key, value in node.items() if key in KEPT | OURS or (key in LIMITS and value <= LARGEST_LIMIT)}
+        return _make_strict({**defined[name], **beside}, defined, (*within, name))
+    made = {
+        key: value for key, value in node.items() if key in STRICT_KEYWORDS | OURS or (key in LIMITS and value <= LARGEST_LIMIT)
+    }
     options = node.get("anyOf") or node.get("oneOf")
     if "const" in node:
         made["enum"] = [node["const"]]
     if options:
-        made["anyOf"] = [_strict(option, defined, within) for option in options]
+        made["anyOf"] = [_make_strict(option, defined, within) for option in options]
     elif node.get("type") == "object":
         if not node.get("properties"):
             raise TypeError("an answer has named fields, no maps")
-        made["properties"] = {name: _strict(child, defined, within) for name, child in node["properties"].items()}
+        made["properties"] = {name: _make_strict(child, defined, within) for name, child in node["properties"].items()}
         made |= {"required": list(made["properties"]), "additionalProperties": False}
     elif node.get("type") == "array":
         if "prefixItems" in node or not node.get("items"):
             raise TypeError("an answer has lists of one kind, no tuples")
-        made["items"] = _strict(node["items"], defined, within)
+        made["items"] = _make_strict(node["items"], defined, within)
     elif "type" not in node and "enum" not in made:
         raise TypeError("an answer states what each field is")
-    return _worded(made, node)
+    return _word_limits(made, node)
 
 
-def _worded(made: Schema, node: Schema) -> Schema:
+def _word_limits(made: Schema, node: Schema) -> Schema:
     """The schema with the limits that it leaves out said in its description."""
     said = {*made, *DROPPED, "const", "anyOf", "oneOf", "properties", "required", "additionalProperties", "items", "$defs"}
     limits = ", ".join(f"{name}: {value}" for name, value in node.items() if name not in said)
@@ -146,7 +152,7 @@ def _worded(made: Schema, node: Schema) -> Schema:
     return made
 
 
-def _limited(node: Schema, numbers: Numbers, width: float = 1.0) -> Schema | None:
+def _limit_to_call(node: Schema, numbers: Numbers, width: float = 1.0) -> Schema | None:
     """The schema of one call; None: a number where nothing was shown. `width`: how wide its limits are, from 0 to 1."""
     made = {key: value for key, value in node.items() if key not in OURS}
     if node.get("shown") in numbers:
@@ -155,10 +161,10 @@ def _limited(node: Schema, numbers: Numbers, width: float = 1.0) -> Schema | Non
             return None
         made |= {"enum": listed} if len(listed) <= MOST_LISTED else {"minimum": listed[0], "maximum": listed[-1]}
     if "anyOf" in node:
-        made["anyOf"] = [option for part in node["anyOf"] if (option := _limited(part, numbers, width)) is not None]
+        made["anyOf"] = [option for part in node["anyOf"] if (option := _limit_to_call(part, numbers, width)) is not None]
     if "properties" in node:
         fields = node["properties"].items()
-        made["properties"] = {name: _limited(part, numbers, width) or {"type": "integer"} for name, part in fields}
+        made["properties"] = {name: _limit_to_call(part, numbers, width) or {"type": "integer"} for name, part in fields}
     if "maxLength" in node:
         least = max(node.get("least", SHORTEST_TEXT), node.get("minLength", 0))
         made["maxLength"] = _between(least, node["maxLength"], width)
@@ -169,7 +175,7 @@ def _limited(node: Schema, numbers: Numbers, width: float = 1.0) -> Schema | Non
 
 def _list(node: Schema, numbers: Numbers, width: float) -> Schema:
     """Entries of a list, and how many it may have."""
-    made: Schema = {"items": _limited(node["items"], numbers, width) or {"type": "integer"}}
+    made: Schema = {"items": _limit_to_call(node["items"], numbers, width) or {"type": "integer"}}
     what, times, each_least = node.get("each", [node["items"].get("shown"), 1, 0])
     if what not in numbers and "maxItems" not in node:
         return made
@@ -194,7 +200,7 @@ def without_limits(node: Schema) -> Schema:
         made["properties"] = {name: without_limits(part) for name, part in node["properties"].items()}
     if "items" in node:
         made["items"] = without_limits(node["items"])
-    return _worded(made, node)
+    return _word_limits(made, node)
 
 
 def gist_of(node: Schema) -> str:

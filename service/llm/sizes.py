@@ -10,12 +10,12 @@ from typing import Any
 
 import httpx
 
-from service.endpoints import TooMuch, hear
+from service.endpoints import TooMuch, stream_reply_bytes
 
-UNMEASURED = 3.0  # bytes of a token before any call was counted; a refusal tells of texts that have fewer
+UNMEASURED_BYTES_PER_TOKEN = 3.0  # bytes of a token before any call was counted; a refusal tells of texts that have fewer
 LESS = 0.7  # of a prompt that was refused, which may fit
 FILLED = 0.95  # of a context: a prompt is sent with room for its answer
-KEPT = 20  # calls whose bytes and tokens are kept
+REMEMBERED_CALLS = 20  # calls whose bytes and tokens are kept
 SURE = 3  # calls after which they are believed
 SPARE = 1.05  # by how much a prompt may turn out longer
 BASE, TIMES = 500, 3  # tokens of the longest answer: so many, and so many for each that is shown
@@ -23,10 +23,12 @@ LEAST_WORDS = 1000  # of a prompt of which is asked whether it was cut
 WORD, CUT_WORDS, CUT = re.compile(r"\w+"), 0.8, 0.6  # a word has a token at least; shares of words and of tokens that were sent
 STATED = ("n_ctx", "loaded_context_length", "max_model_len", "context_length", "context_window", "max_context_length")
 OLLAMA = 4096  # its context where neither a setting nor a loaded model says another
-PATIENCE = 3.0  # seconds for each question about the context
+CONTEXT_QUESTION_SECONDS = 3.0  # seconds for each question about the context
 MOST_BYTES = 1 << 20  # of what an endpoint says of its models: Ollama shows a template and a licence
 PROMPT_TOLD = re.compile(r"(?:request \(|n_prompt_tokens\W{1,4})(\d{1,8})")
-TOLD = re.compile(r"(?:context (?:length|size|window)|n_ctx)\D{0,40}?(\d{3,8})|(\d{3,8}) tokens?\)?.{0,20}context", re.IGNORECASE)
+CONTEXT_PATTERN = re.compile(
+    r"(?:context (?:length|size|window)|n_ctx)\D{0,40}?(\d{3,8})|(\d{3,8}) tokens?\)?.{0,20}context", re.IGNORECASE
+)
 
 
 @dataclass
@@ -34,34 +36,34 @@ class Sizes:
     """Known sizes of a model's prompts. `context`: tokens of prompt and answer together; None: nobody has said."""
 
     context: int | None = None
-    counted: deque[tuple[int, int]] = field(default_factory=lambda: deque(maxlen=KEPT))
+    counted: deque[tuple[int, int]] = field(default_factory=lambda: deque(maxlen=REMEMBERED_CALLS))
 
-    def note(self, size: int, tokens: int) -> None:
+    def note_ratio(self, size: int, tokens: int) -> None:
         """Remember of how many bytes an endpoint has counted how many tokens."""
         if size and tokens:
             self.counted.append((size, tokens))
 
-    def tokens(self, size: int) -> int:
+    def estimate_tokens(self, size: int) -> int:
         """About how many tokens so many bytes are."""
         if not self.counted:
-            return round(size / UNMEASURED)
+            return round(size / UNMEASURED_BYTES_PER_TOKEN)
         return -(-size * sum(tokens for _, tokens in self.counted) // sum(size for size, _ in self.counted))
 
-    def answer(self, most: int) -> int:
+    def answer_room(self, most: int) -> int:
         """The room that is left for an answer."""
         return most if self.context is None else min(most, max(self.context // 4, 1))
 
     def longest(self, shown: int, most: int) -> int:
         """The tokens that limits leave an answer to so many bytes of data; a model that repeats itself uses them all."""
-        return min(most, BASE + TIMES * self.tokens(shown))
+        return min(most, BASE + TIMES * self.estimate_tokens(shown))
 
-    def fits(self, size: int, most: int) -> float:
+    def fitting_share(self, size: int, most: int) -> float:
         """Share of a prompt of so many bytes that there is room for, beside an answer; 1 and more: all of it."""
         if self.context is None:
             return 1.0
-        return (self.context - self.answer(most)) / (SPARE * max(self.tokens(size), 1))
+        return (self.context - self.answer_room(most)) / (SPARE * max(self.estimate_tokens(size), 1))
 
-    def learn(self, context: int) -> None:
+    def learn_context(self, context: int) -> None:
         """An endpoint has shown that it takes no more."""
         self.context = max(min(context, self.context or context), 1)
 
@@ -71,11 +73,11 @@ class Sizes:
         Where it is no news how much fits, the prompt has more tokens than was believed, whatever earlier ones had.
         """
         if self.context is None or (context is not None and context < self.context):
-            self.learn(context or round(LESS * self.tokens(size)))
+            self.learn_context(context or round(LESS * self.estimate_tokens(size)))
         most = self.context or 1
-        if tokens is not None or self.tokens(size) < most:
+        if tokens is not None or self.estimate_tokens(size) < most:
             self.counted.clear()
-            self.note(size, tokens or round(most / LESS))
+            self.note_ratio(size, tokens or round(most / LESS))
 
     def is_cut(self, text: str, tokens: int) -> bool:
         """Whether fewer tokens were counted than a text has, or no room was left for an answer: the endpoint has cut it."""
@@ -84,7 +86,7 @@ class Sizes:
         words = len(WORD.findall(text))
         if words < LEAST_WORDS:
             return False
-        usual = self.tokens(len(text.encode(errors="replace"))) if len(self.counted) >= SURE else 0
+        usual = self.estimate_tokens(len(text.encode(errors="replace"))) if len(self.counted) >= SURE else 0
         return tokens < max(CUT_WORDS * words, CUT * usual)
 
 
@@ -96,7 +98,7 @@ def told_tokens(text: str) -> int | None:
 
 def told_context(text: str) -> int | None:
     """The context that a refusal names."""
-    found = TOLD.search(text)
+    found = CONTEXT_PATTERN.search(text)
     return int(found.group(1) or found.group(2)) if found else None
 
 
@@ -104,39 +106,44 @@ async def find_context(client: httpx.AsyncClient, url: str, model: str) -> int |
     """The context that an endpoint states: vLLM, LM Studio and others in /models, llama.cpp in /props, Ollama by its own API."""
     base = url.rstrip("/")
     root = base.removesuffix("/v1")
-    listed = await _said(client, "GET", f"{base}/models")
-    of_model = [row for row in _rows(listed, "data") if row.get("id") == model] or _rows(listed, "data")[:2]
-    if len(of_model) == 1 and (stated := _stated(of_model[0], of_model[0].get("meta"))):
+    listed = await _ask_endpoint(client, "GET", f"{base}/models")
+    of_model = [row for row in _list_rows(listed, "data") if row.get("id") == model] or _list_rows(listed, "data")[:2]
+    if len(of_model) == 1 and (stated := _find_stated_context(of_model[0], of_model[0].get("meta"))):
         return stated
-    props = await _said(client, "GET", f"{root}/props")
-    if stated := _stated(props.get("default_generation_settings"), props):
+    props = await _ask_endpoint(client, "GET", f"{root}/props")
+    if stated := _find_stated_context(props.get("default_generation_settings"), props):
         return stated
-    shown = await _said(client, "POST", f"{root}/api/show", {"model": model})
+    shown = await _ask_endpoint(client, "POST", f"{root}/api/show", {"model": model})
     if "model_info" not in shown:
         return None
     loaded = [
-        row for row in _rows(await _said(client, "GET", f"{root}/api/ps"), "models") if model in (row.get("name"), row.get("model"))
+        row
+        for row in _list_rows(await _ask_endpoint(client, "GET", f"{root}/api/ps"), "models")
+        if model in (row.get("name"), row.get("model"))
     ]
     chosen = re.search(r"num_ctx\s+(\d+)", str(shown.get("parameters", "")))
-    return _stated(*loaded) or (int(chosen.group(1)) if chosen else OLLAMA)
+    return _find_stated_context(*loaded) or (int(chosen.group(1)) if chosen else OLLAMA)
 
 
-async def _said(client: httpx.AsyncClient, method: str, url: str, body: Any = None) -> dict[str, Any]:
+async def _ask_endpoint(client: httpx.AsyncClient, method: str, url: str, body: Any = None) -> dict[str, Any]:
     """The endpoint's own words; nothing where it does not know the question."""
     with suppress(httpx.HTTPError, ValueError, RecursionError, TooMuch, TimeoutError):
-        async with asyncio.timeout(PATIENCE), client.stream(method, url, json=body, timeout=PATIENCE) as reply:
-            text = b"".join([piece async for piece in hear(reply, MOST_BYTES)])
+        async with (
+            asyncio.timeout(CONTEXT_QUESTION_SECONDS),
+            client.stream(method, url, json=body, timeout=CONTEXT_QUESTION_SECONDS) as reply,
+        ):
+            text = b"".join([piece async for piece in stream_reply_bytes(reply, MOST_BYTES)])
             if reply.is_success and isinstance(said := json.loads(text), dict):
                 return said
     return {}
 
 
-def _rows(said: dict[str, Any], name: str) -> list[dict[str, Any]]:
+def _list_rows(said: dict[str, Any], name: str) -> list[dict[str, Any]]:
     rows = said.get(name)
     return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
 
 
-def _stated(*parts: Any) -> int | None:
+def _find_stated_context(*parts: Any) -> int | None:
     """The first context that one of these states."""
     said = (part.get(name) for part in parts if isinstance(part, dict) for name in STATED)
     return next((value for value in said if isinstance(value, int) and value > 0), None)

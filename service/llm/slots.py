@@ -15,7 +15,7 @@ class Slots:
         self._jobs: deque[asyncio.Future[None]] = deque()
 
     @asynccontextmanager
-    async def taken(self, *, by_request: bool) -> AsyncIterator[None]:
+    async def hold_slot(self, *, by_request: bool) -> AsyncIterator[None]:
         """Hold a slot until the block ends; wait for one as long as it takes."""
         if self._free is None:
             yield
@@ -23,13 +23,13 @@ class Slots:
         if self._free > 0:
             self._free -= 1
         else:
-            await self._wait(self._requests if by_request else self._jobs)
+            await self._wait_for_slot(self._requests if by_request else self._jobs)
         try:
             yield
         finally:
-            self._leave()
+            self._release_slot()
 
-    async def _wait(self, queue: deque[asyncio.Future[None]]) -> None:
+    async def _wait_for_slot(self, queue: deque[asyncio.Future[None]]) -> None:
         """Wait until a slot is handed over."""
         mine = asyncio.get_running_loop().create_future()
         queue.append(mine)
@@ -37,12 +37,12 @@ class Slots:
             await mine
         except asyncio.CancelledError:
             if mine.done() and not mine.cancelled():  # it was handed over in this moment
-                self._leave()
+                self._release_slot()
             elif mine in queue:
                 queue.remove(mine)
             raise
 
-    def _leave(self) -> None:
+    def _release_slot(self) -> None:
         """Hand a slot over to whoever waits, or free it."""
         for queue in (self._requests, self._jobs):
             while queue:

@@ -23,7 +23,7 @@ from service.http.caller import get_caller
 from service.json_parts import is_small
 from service.observability.logs import current_log_context
 from service.observability.metrics import TASKS_ENDED
-from service.observability.tracing import carried
+from service.observability.tracing import trace_headers
 from service.settings import Settings
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ OWNERS = f"Owner {token_urlsafe(32)}"  # says on the way to a tool's call that i
 
 
 class Endpoint:
-    """The ASGI application at /mcp, or of a profile below it; it serves while `running`."""
+    """The ASGI application at /mcp, or of a profile below it; it serves while `run_endpoint`."""
 
     def __init__(self, app: FastAPI, settings: Settings, profile: str = "loci") -> None:
         self._app = app
@@ -57,17 +57,17 @@ class Endpoint:
         request = Request(scope, receive)
         if request.method != "POST":
             raise HTTPException(405, "MCP is spoken by POST here; there is no stream and no session", {"Allow": "POST"})
-        await self._admit(request)
+        await self._admit_request(request)
         body = await request.body()
         if len(body) > LARGEST_CALL:
             raise TooLarge(f"the call of a tool is {len(body):,} bytes; at most {LARGEST_CALL:,} are taken")
         if not is_small(body):
             await beside_loop(request, check_parts, body)
-        manager = await self._manager()
-        await manager.handle_request(marked(scope), _once(body, receive), send)
+        manager = await self._get_manager()
+        await manager.handle_request(mark_scope(scope), _receive_body_once(body, receive), send)
 
     @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
+    async def run_endpoint(self) -> AsyncIterator[None]:
         """Serve until the block ends."""
         self._ended.clear()
         try:
@@ -78,7 +78,7 @@ class Endpoint:
                 await asyncio.gather(self._task, return_exceptions=True)
             self._task = None
 
-    async def _admit(self, request: Request) -> None:
+    async def _admit_request(self, request: Request) -> None:
         """Raise Unauthorized for a key that is missing or not valid."""
         sent = request.headers
         caller = await get_caller(request, sent.get("authorization"), sent.get("x-namespace"))
@@ -86,15 +86,15 @@ class Endpoint:
             async with caller.transaction(None):
                 pass
 
-    async def _manager(self) -> "StreamableHTTPSessionManager":
+    async def _get_manager(self) -> "StreamableHTTPSessionManager":
         """The SDK's manager, started by whoever comes first."""
         if self._task is None:
             self._started = asyncio.get_running_loop().create_future()
-            self._task = asyncio.create_task(self._serve(self._started))
+            self._task = asyncio.create_task(self._hold_manager_open(self._started))
         assert self._started is not None  # noqa: S101
         return await asyncio.shield(self._started)
 
-    async def _serve(self, started: "asyncio.Future[StreamableHTTPSessionManager]") -> None:
+    async def _hold_manager_open(self, started: "asyncio.Future[StreamableHTTPSessionManager]") -> None:
         """Hold the manager open. It must be entered and left in one task."""
         transport = httpx.ASGITransport(app=over_mcp(self._app), raise_app_exceptions=False)
         try:
@@ -111,20 +111,20 @@ class Endpoint:
             log.exception("the background task mcp ended; the next request starts it again")
 
 
-def _once(body: bytes, receive: "Receive") -> "Receive":
+def _receive_body_once(body: bytes, receive: "Receive") -> "Receive":
     """Receive a body that is here already, and then what comes after it."""
     left = [body]
 
-    async def received() -> Any:
+    async def receive_next() -> Any:
         return {"type": "http.request", "body": left.pop(), "more_body": False} if left else await receive()
 
-    return received
+    return receive_next
 
 
-def marked(scope: "Scope") -> "Scope":
+def mark_scope(scope: "Scope") -> "Scope":
     """A request whose headers carry its id and trace on to the calls that tools make: those run in other tasks."""
     known = current_log_context()
-    said = {**carried(), **({"x-request-id": known.request_id} if known is not None and known.request_id else {})}
+    said = {**trace_headers(), **({"x-request-id": known.request_id} if known is not None and known.request_id else {})}
     if scope.get(OWNER) and all(name != b"authorization" for name, _ in scope["headers"]):
         said["authorization"] = OWNERS
     names = {name.encode() for name in said}
@@ -150,11 +150,11 @@ def _make_manager(client: httpx.AsyncClient, settings: Settings, profile: str) -
     from service.mcp.profiles.known import PROFILES
     from service.mcp.server import make_server
 
-    async def reach() -> httpx.AsyncClient:
+    async def make_client() -> httpx.AsyncClient:
         return client
 
     return StreamableHTTPSessionManager(
-        app=make_server(reach, profile=PROFILES[profile], max_chars=settings.max_chars),
+        app=make_server(make_client, profile=PROFILES[profile], max_chars=settings.max_chars),
         stateless=True,
         max_request_body_size=settings.max_body_bytes,
         security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # service/http/hosts.py, as for REST

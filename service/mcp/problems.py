@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from service.mcp.text import written
+from service.mcp.text import format_value
 from service.mcp.tool import Arguments, schema_of
 from service.text.validation import reword_validation
 
@@ -17,35 +17,37 @@ MISSING, UNAUTHORIZED = 404, 401
 CONNECTION = "the namespace of this connection"  # a field `namespace` of REST; tools call a prefix of keys so
 
 
-def explain(problem: dict[str, Any], renamed: Mapping[str, str], missing: str) -> str:
+def explain_problem(problem: dict[str, Any], renamed: Mapping[str, str], missing: str) -> str:
     """The text of a problem document, in the words of a tool whose parameters have these names."""
     errors = problem.get("errors", [])
-    said = [_one(error["field"], error["message"], renamed) for error in errors] or [_reworded(problem.get("detail", ""), renamed)]
+    said = [_word_one_field(error["field"], error["message"], renamed) for error in errors] or [
+        _rename_in_sentence(problem.get("detail", ""), renamed)
+    ]
     hints = [problem.get("hint"), missing if problem.get("status") == MISSING and not _of_namespace(errors) else None]
     if problem.get("status") == UNAUTHORIZED:
         hints = ["This connection needs a valid API key; whoever set it up has to give it one."]
-    text = written(f"{problem.get('title', 'Error')}: {'; '.join(dict.fromkeys(said)).rstrip('.')}.")
+    text = format_value(f"{problem.get('title', 'Error')}: {'; '.join(dict.fromkeys(said)).rstrip('.')}.")
     if request := problem.get("request_id") if problem.get("status", 0) >= 500 else None:  # noqa: PLR2004
         text += f" (request {request})"
-    return "\n".join([text, *[written(_reworded(hint, renamed)) for hint in hints if hint]])
+    return "\n".join([text, *[format_value(_rename_in_sentence(hint, renamed)) for hint in hints if hint]])
 
 
-def plain(problem: dict[str, Any]) -> str:
+def explain_plainly_to_profiles(problem: dict[str, Any]) -> str:
     """The text of a problem document in profiles of other servers: the sentence, and what to do."""
     if problem.get("status") == UNAUTHORIZED:
-        return explain(problem, {}, "")
-    return "\n".join(written(text, text=True, longest=None) for text in (problem.get("detail"), problem.get("hint")) if text)
+        return explain_problem(problem, {}, "")
+    return "\n".join(format_value(text, text=True, longest=None) for text in (problem.get("detail"), problem.get("hint")) if text)
 
 
 def wrong_arguments(error: ValidationError, arguments: type[Arguments]) -> str:
     """Errors of arguments before REST has seen them, and the arguments that the tool takes."""
     schema = schema_of(arguments)
     known = [name if name in schema.get("required", []) else f"{name}?" for name in schema["properties"]]
-    said = "; ".join(_wrong(e["loc"], e["msg"]) for e in error.errors()[:5])
+    said = "; ".join(_word_wrong_parameter(e["loc"], e["msg"]) for e in error.errors()[:5])
     return f"Invalid arguments: {said}.\nThe tool takes: {', '.join(known) or 'nothing'}."
 
 
-def _wrong(location: tuple[int | str, ...], message: str) -> str:
+def _word_wrong_parameter(location: tuple[int | str, ...], message: str) -> str:
     name = ".".join(map(str, location))
     said = reword_validation(message)
     return f"{name}: {said}" if name else said
@@ -55,14 +57,14 @@ def _of_namespace(errors: list[dict[str, Any]]) -> bool:
     return any(error["field"] == "namespace" for error in errors)
 
 
-def _one(field: str, message: str, renamed: Mapping[str, str]) -> str:
+def _word_one_field(field: str, message: str, renamed: Mapping[str, str]) -> str:
     """One wrong field: its name, unless the message has it, and the message."""
-    name = CONNECTION if field == "namespace" else _parameter(field, renamed)
-    text = _reworded(message, renamed)
+    name = CONNECTION if field == "namespace" else _rename_field(field, renamed)
+    text = _rename_in_sentence(message, renamed)
     return text if re.search(rf"\b{re.escape(name)}\b", text) or field == "namespace" else f"{name}: {text}"
 
 
-def _parameter(field: str, renamed: Mapping[str, str]) -> str:
+def _rename_field(field: str, renamed: Mapping[str, str]) -> str:
     """The parameter behind a field of REST: filters.tags[0] is tags[0], start[0] is startEntity."""
     for theirs, ours in renamed.items():
         if field == theirs or field.startswith((theirs + "[", theirs + ".")):
@@ -70,7 +72,7 @@ def _parameter(field: str, renamed: Mapping[str, str]) -> str:
     return field
 
 
-def _reworded(text: str, renamed: Mapping[str, str]) -> str:
+def _rename_in_sentence(text: str, renamed: Mapping[str, str]) -> str:
     """A sentence with the parameters' names: wherever a name can be nothing else, else only where the sentence begins with it."""
     for theirs, ours in renamed.items():
         anywhere = re.search(r"[_.\[]", theirs)

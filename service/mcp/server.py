@@ -31,12 +31,12 @@ from pydantic import ValidationError
 
 from db import traces
 from loci.version import __version__
-from service.mcp.problems import explain, plain, wrong_arguments
+from service.mcp.problems import explain_plainly_to_profiles, explain_problem, wrong_arguments
 from service.mcp.profiles.profile import Profile
-from service.mcp.text import JsonObject, cut_strings, within
+from service.mcp.text import JsonObject, cut_strings, fit_into_room
 from service.mcp.tool import Kind, Tool, schema_of
 from service.mcp.tools import LOCI
-from service.observability.tracing import carried, context_of
+from service.observability.tracing import context_of, trace_headers
 from service.text.visible import visible_values
 
 USER = "x-user"
@@ -86,24 +86,24 @@ def make_server(
         listing()
         return ListToolsResult(tools=listed)
 
-    async def use(context: Context, tool: Tool, arguments: JsonObject) -> CallToolResult:
+    async def use_tool(context: Context, tool: Tool, arguments: JsonObject) -> CallToolResult:
         sent, encoding = (headers or {}, "utf-8") if context.request is None else (context.request.headers, "latin-1")
         user = sent.get(USER, "").encode(encoding).decode(errors="replace").strip()
         forwarded = {
             name.encode(): sent[name].encode(encoding) for name in FORWARDED if name in sent
         }  # as bytes: any letters are taken
         with traces.span(f"tools/call {tool.name}", {"gen_ai.tool.name": tool.name}, parent=context_of(sent)):
-            forwarded |= {name.encode(): value.encode() for name, value in carried().items()}
-            speaker = Speaker(_session(sent.get("x-space")), user)
-            return await _answer(tool, arguments, reach, forwarded, speaker, max_chars)
+            forwarded |= {name.encode(): value.encode() for name, value in trace_headers().items()}
+            speaker = Speaker(_session_of_space(sent.get("x-space")), user)
+            return await _call_tool(tool, arguments, reach, forwarded, speaker, max_chars)
 
     async def call_tool(context: Context, params: CallToolRequestParams) -> CallToolResult:
         tool = profile.tools.get(params.name) or profile.others.get(params.name)
         if tool is None:
             raise MCPError(INVALID_PARAMS, f"no tool {params.name!r}; the tools are {', '.join(profile.tools)}")
-        result = await use(context, tool, params.arguments or {})
+        result = await use_tool(context, tool, params.arguments or {})
         if not result.is_error:
-            await watched.tell(context, tool)
+            await watched.tell_subscribers(context, tool)
         return result
 
     return Server(
@@ -115,7 +115,7 @@ def make_server(
         get_tool_input_schema=schemas.get,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
-        **({} if profile.resource is None else watched.handlers(use)),
+        **({} if profile.resource is None else watched.make_handlers(use_tool)),
     )
 
 
@@ -126,7 +126,7 @@ class _Watched:
         self._profile = profile
         self._subscribed = False
 
-    def handlers(self, use: Callable[[Context, Tool, JsonObject], Awaitable[CallToolResult]]) -> dict[str, Any]:
+    def make_handlers(self, use: Callable[[Context, Tool, JsonObject], Awaitable[CallToolResult]]) -> dict[str, Any]:
         resource = self._profile.resource
         assert resource is not None  # noqa: S101
 
@@ -135,35 +135,35 @@ class _Watched:
             return ListResourcesResult(resources=[Resource(uri=resource.uri, mime_type=JSON, **about)])
 
         async def read_resource(context: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
-            self._check(str(params.uri))
+            self._check_uri(str(params.uri))
             result = await use(context, self._profile.tools[resource.reads], {})
             text = "".join(part.text for part in result.content if isinstance(part, TextContent))
             if result.is_error:
                 raise MCPError(INTERNAL_ERROR, text)
             return ReadResourceResult(contents=[TextResourceContents(uri=resource.uri, mime_type=JSON, text=text)])
 
-        async def subscribe(context: Context, params: SubscribeRequestParams) -> EmptyResult:
-            self._check(str(params.uri))
+        async def subscribe_client(context: Context, params: SubscribeRequestParams) -> EmptyResult:
+            self._check_uri(str(params.uri))
             self._subscribed = context.request is None  # over HTTP there is no connection to tell
             return EmptyResult()
 
-        async def unsubscribe(_: Context, __: UnsubscribeRequestParams) -> EmptyResult:
+        async def unsubscribe_client(_: Context, __: UnsubscribeRequestParams) -> EmptyResult:
             self._subscribed = False
             return EmptyResult()
 
         return {
             "on_list_resources": list_resources,
             "on_read_resource": read_resource,
-            "on_subscribe_resource": subscribe,
-            "on_unsubscribe_resource": unsubscribe,
+            "on_subscribe_resource": subscribe_client,
+            "on_unsubscribe_resource": unsubscribe_client,
         }
 
-    async def tell(self, context: Context, tool: Tool) -> None:
+    async def tell_subscribers(self, context: Context, tool: Tool) -> None:
         """Say that the resource has changed, to a client that asked for that."""
         if self._subscribed and self._profile.resource is not None and tool.kind != "looks":
             await context.session.send_resource_updated(self._profile.resource.uri)
 
-    def _check(self, uri: str) -> None:
+    def _check_uri(self, uri: str) -> None:
         known = self._profile.resource
         if known is None or uri != known.uri:
             raise MCPError(INVALID_PARAMS, f"no resource {uri!r}" + (f"; there is {known.uri}" if known else ""))
@@ -171,10 +171,10 @@ class _Watched:
 
 def listed_tools(profile: Profile) -> list[Listed]:
     """The tools of a profile as clients are told of them."""
-    return [_listed(tool) for tool in profile.tools.values()]
+    return [_list_tool(tool) for tool in profile.tools.values()]
 
 
-def _listed(tool: Tool) -> Listed:
+def _list_tool(tool: Tool) -> Listed:
     return Listed(
         name=tool.name,
         title=tool.title,
@@ -185,15 +185,15 @@ def _listed(tool: Tool) -> Listed:
     )
 
 
-async def _answer(
+async def _call_tool(
     tool: Tool, arguments: JsonObject, reach: Reach, headers: dict[bytes, bytes], speaker: Speaker, max_chars: int
 ) -> CallToolResult:
     """The result of a tool: the reply of REST, or its problem, as this tool says it."""
     try:
-        stated = arguments if tool.schema else tool.arguments.stated(arguments)
+        stated = arguments if tool.schema else tool.arguments.drop_empty_arguments(arguments)
         checked = tool.arguments.model_validate(stated).model_dump(mode="json", exclude_unset=True, by_alias=True)
     except ValidationError as error:
-        return failure(wrong_arguments(error, tool.arguments))
+        return make_tool_error(wrong_arguments(error, tool.arguments))
     given = {name: value for name, value in checked.items() if value is not None}  # models say null for what they leave out
     room = given.pop("max_chars", max_chars)
     if tool.sized:
@@ -207,24 +207,26 @@ async def _answer(
             call.method, call.path.lstrip("/"), json=call.json, params=call.params, headers=[*headers.items()]
         )
     except Unreachable as error:
-        return failure(str(error))
+        return make_tool_error(str(error))
     except httpx.ConnectError:
-        return failure(f"Unavailable: no service answers at {client.base_url}. It has to be started: `loci serve`.")
+        return make_tool_error(f"Unavailable: no service answers at {client.base_url}. It has to be started: `loci serve`.")
     except httpx.HTTPError as error:
-        return failure(
+        return make_tool_error(
             f"Unavailable: no answer ({type(error).__name__}); what was asked for may have been done all the same. "
             "Look before you repeat it."
         )
-    body = visible_values(_read(response))
+    body = visible_values(_read_json_object(response))
     if not response.is_success:
-        return failure(plain(body) if tool.plain else explain(body, tool.renamed, tool.missing), body)
+        return make_tool_error(
+            explain_plainly_to_profiles(body) if tool.plain else explain_problem(body, tool.renamed, tool.missing), body
+        )
     text, data = tool.show(body, room)
     if not tool.plain:
-        text, data = within(text, room), cut_strings(data, room)
+        text, data = fit_into_room(text, room), cut_strings(data, room)
     return CallToolResult(content=[TextContent(text=text)], structured_content=data or None)
 
 
-def _read(response: httpx.Response) -> JsonObject:
+def _read_json_object(response: httpx.Response) -> JsonObject:
     """The body of a reply, {} if it has none; anything but a JSON object did not come from Loci."""
     if response.is_success and not response.content:
         return {}
@@ -241,14 +243,14 @@ def _read(response: httpx.Response) -> JsonObject:
     }
 
 
-def failure(text: str, problem: JsonObject | None = None) -> CallToolResult:
+def make_tool_error(text: str, problem: JsonObject | None = None) -> CallToolResult:
     """A tool error; programs find the problem document beside it."""
     return CallToolResult(
         content=[TextContent(text=text)], is_error=True, **({"_meta": {"loci/problem": problem}} if problem is not None else {})
     )
 
 
-def _session(space: str | None) -> str | None:
+def _session_of_space(space: str | None) -> str | None:
     """The session whose space this is."""
     kind, _, name = (space or "").partition("/")
     return name if kind == "session" and name else None

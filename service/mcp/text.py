@@ -1,7 +1,7 @@
 """Texts of tools: a few plain lines for the model, and the same as data without empty fields.
 
-Every value comes into a line by `written`: a name stays on it, further lines of a text are indented, so nothing stored can look
-like another result. Long texts are cut, and the line says where the rest is. A list fits the room of its reply: it ends with a
+Every value comes into a line by `format_value`: a name stays on it, further lines of a text are indented, so nothing stored can
+look like another result. Long texts are cut, and the line says where the rest is. A list fits the room of its reply: it ends with a
 row, and says how many it lacks.
 """
 
@@ -9,8 +9,8 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from service.text.passages import LEAST, LONG, Passage, fair_share, marked
-from service.text.subject import statement
+from service.text.passages import LEAST_PASSAGE_CHARACTERS, MOST_PASSAGE_CHARACTERS, Passage, fair_share, mark_passage
+from service.text.subject import format_statement
 
 JsonObject = dict[str, Any]
 Shown = tuple[str, JsonObject]
@@ -27,7 +27,7 @@ ENTRY = ("key", "tier", "namespace", "value", "category", "tags", "stored_at", "
 TURN = ("id", "tier", "namespace", "session_id", "role", "content", "said_at", "score")
 
 
-def kept(row: JsonObject, fields: Iterable[str] | None = None) -> JsonObject:
+def keep_telling_fields(row: JsonObject, fields: Iterable[str] | None = None) -> JsonObject:
     """These fields of a row, or all, without those that are empty, or say what is so unless it is said."""
     plain = {"tier": "memory", "status": "active", "lineage": row.get("id")}
     empty: tuple[object, ...] = (None, "", [], {})
@@ -36,18 +36,18 @@ def kept(row: JsonObject, fields: Iterable[str] | None = None) -> JsonObject:
     }
 
 
-def moment(time: str) -> str:
+def format_moment(time: str) -> str:
     """A time to the second, a midnight as its date."""
     whole = time.partition(".")[0].removesuffix("Z") + "Z" if time.endswith("Z") else time
     return whole.removesuffix(MIDNIGHT)
 
 
-def written(value: object, *, text: bool = False, longest: int | None = LONG, rest: str = "") -> str:
+def format_value(value: object, *, text: bool = False, longest: int | None = MOST_PASSAGE_CHARACTERS, rest: str = "") -> str:
     """A value within its line: a name on one line, a `text` with its further lines indented, what is no string as JSON.
 
     A text is cut after the `longest` number of characters (None: never); `rest` says how to see all of it.
     """
-    plain = _plain(value)
+    plain = _format_plain_value(value)
     if not text:
         return " ".join(line.strip() for line in plain.splitlines())
     more = 0 if longest is None else len(plain) - longest
@@ -55,7 +55,7 @@ def written(value: object, *, text: bool = False, longest: int | None = LONG, re
     return "\n  ".join(cut.splitlines())
 
 
-def _plain(value: object) -> str:
+def _format_plain_value(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
@@ -64,15 +64,17 @@ def on_its_lines(text: str) -> str:
     return text.translate(SEPARATORS)
 
 
-def about(*parts: str | None) -> str:
+def format_brackets(*parts: str | None) -> str:
     """Notes on something, in brackets; nothing if there are none."""
-    said = ", ".join(written(part) for part in parts if part)
+    said = ", ".join(format_value(part) for part in parts if part)
     return f" ({said})" if said else ""
 
 
-def times(row: JsonObject) -> str:
+def format_period(row: JsonObject) -> str:
     """Since when, and until when."""
-    return f"valid since {moment(row['valid_from'])}" + (f" until {moment(row['valid_to'])}" if row.get("valid_to") else "")
+    return f"valid since {format_moment(row['valid_from'])}" + (
+        f" until {format_moment(row['valid_to'])}" if row.get("valid_to") else ""
+    )
 
 
 class Listing(NamedTuple):
@@ -90,17 +92,17 @@ def fit_rows(rows: Sequence[JsonObject], line: Line, room: int, otherwise: str =
     """
     whole = [line(row, None) for row in rows]
     share = fair_share((len(text) + 1 for text in whole), room)
-    longest = max(LEAST // 2, share - BESIDE)
+    longest = max(LEAST_PASSAGE_CHARACTERS // 2, share - BESIDE)
     lines = [text if len(text) < share else line(row, longest) for row, text in zip(rows, whole, strict=True)]
-    shown = _fitting(lines, room)
+    shown = _count_fitting_lines(lines, room)
     if shown < len(lines):
-        shown = max(1, _fitting(lines, room - NOTE))
+        shown = max(1, _count_fitting_lines(lines, room - NOTE))
         left = f"… {len(lines) - shown:,} more left out for length: call again with {by and by + ', or '}a larger max_chars."
         return Listing("\n".join([*lines[:shown], left]), shown, longest)
     return Listing("\n".join(lines) or otherwise, shown, longest)
 
 
-def _fitting(lines: list[str], room: int) -> int:
+def _count_fitting_lines(lines: list[str], room: int) -> int:
     """How many of the lines, from the first on, fit."""
     for nth, text in enumerate(lines):
         room -= len(text) + 1
@@ -109,7 +111,7 @@ def _fitting(lines: list[str], room: int) -> int:
     return len(lines)
 
 
-def within(text: str, room: int) -> str:
+def fit_into_room(text: str, room: int) -> str:
     """A text that is no longer than its room, whatever it is."""
     if len(text) <= room:
         return text
@@ -126,7 +128,7 @@ def cut_strings(value: Any, longest: int) -> Any:
     return {name: cut_strings(item, longest) for name, item in value.items()} if isinstance(value, dict) else value
 
 
-def memory_line(row: JsonObject, longest: int | None = LONG) -> str:
+def memory_line(row: JsonObject, longest: int | None = MOST_PASSAGE_CHARACTERS) -> str:
     """One memory: `[id] (category, valid since …, said by …, relevance …): content`; relevance is how likely it answers.
 
     The subject stands before the content, where neither that nor the speaker says it. A long one shows its passage.
@@ -134,15 +136,15 @@ def memory_line(row: JsonObject, longest: int | None = LONG) -> str:
     whole = f'memory_history("{row["id"]}")'
     source = f"said by {row['source']}" if row.get("source") else None
     sure = f"relevance {row['relevance']:.2f}" if row.get("relevance") is not None else None
-    said = about(_elsewhere(row), row.get("category"), times(row), source, sure, may_contradict(row))
-    return f"[{row['id']}]{said}: {_content(row, statement(row, speaker=True), longest, whole)}"
+    said = format_brackets(_format_origin(row), row.get("category"), format_period(row), source, sure, may_contradict(row))
+    return f"[{row['id']}]{said}: {_format_content(row, format_statement(row, speaker=True), longest, whole)}"
 
 
-def _content(row: JsonObject, content: str, longest: int | None, whole: str) -> str:
+def _format_content(row: JsonObject, content: str, longest: int | None, whole: str) -> str:
     """A content within its line, or the passage of it that answers."""
     if passage := row.get("passage"):
-        return written(marked(Passage(**passage), len(content), f"all of it: {whole}"), text=True, longest=None)
-    return written(content, text=True, longest=longest, rest=whole)
+        return format_value(mark_passage(Passage(**passage), len(content), f"all of it: {whole}"), text=True, longest=None)
+    return format_value(content, text=True, longest=longest, rest=whole)
 
 
 def may_contradict(row: JsonObject) -> str | None:
@@ -154,7 +156,8 @@ def may_contradict(row: JsonObject) -> str | None:
 def may_outdate(rows: Iterable[JsonObject]) -> list[str]:
     """Memories that a new one may outdate, a line each."""
     return [
-        f"May outdate [{row['id']}] (since {moment(row['valid_from'])}): {written(row['content'], text=True, longest=LONG // 4)}"
+        f"May outdate [{row['id']}] (since {format_moment(row['valid_from'])}): "
+        f"{format_value(row['content'], text=True, longest=MOST_PASSAGE_CHARACTERS // 4)}"
         for row in rows
     ]
 
@@ -164,57 +167,61 @@ def how_to_settle(rows: Iterable[object]) -> str:
     return f"\n{SETTLE}" if any(rows) else ""
 
 
-def entry_line(row: JsonObject, longest: int | None = LONG) -> str:
+def entry_line(row: JsonObject, longest: int | None = MOST_PASSAGE_CHARACTERS) -> str:
     """One entry of working memory: `key (expires …, category, tags): value`."""
     tags = f"tags {', '.join(row['tags'])}" if row.get("tags") else None
-    said = about(_elsewhere(row), f"expires {moment(row['expires_at'])}", row.get("category"), tags)
+    said = format_brackets(_format_origin(row), f"expires {format_moment(row['expires_at'])}", row.get("category"), tags)
     if "value" not in row:
-        return f"{written(row['key'])}{said}"
-    return f"{written(row['key'])}{said}: {_content(row, _plain(row['value']), longest, 'get_from_working_memory')}"
+        return f"{format_value(row['key'])}{said}"
+    content = _format_content(row, _format_plain_value(row["value"]), longest, "get_from_working_memory")
+    return f"{format_value(row['key'])}{said}: {content}"
 
 
-def turn_line(row: JsonObject, longest: int | None = LONG) -> str:
+def turn_line(row: JsonObject, longest: int | None = MOST_PASSAGE_CHARACTERS) -> str:
     """One turn of a conversation: `session (role, when): content`."""
-    said = about(_elsewhere(row), row["role"], moment(row["said_at"]))
-    return f"session {written(row['session_id'])}{said}: {_content(row, row['content'], longest, 'the conversation')}"
+    said = format_brackets(_format_origin(row), row["role"], format_moment(row["said_at"]))
+    return f"session {format_value(row['session_id'])}{said}: {_format_content(row, row['content'], longest, 'the conversation')}"
 
 
 def edge_line(row: JsonObject, _: int | None = None) -> str:
     """One edge: `[id] Alice --works_on--> RockBot (confidence=0.90)`."""
-    source, kind = written(row["source"]), written(row["type"])
+    source, kind = format_value(row["source"]), format_value(row["type"])
     target = row["target"] if row.get("literal") is None else json.dumps(row["literal"], ensure_ascii=False)
-    return f"[{row['id']}] {source} --{kind}--> {written(target)} (confidence={row['confidence']:.2f})"
+    return f"[{row['id']}] {source} --{kind}--> {format_value(target)} (confidence={row['confidence']:.2f})"
 
 
-def event_line(row: JsonObject, longest: int | None = LONG) -> str:
+def event_line(row: JsonObject, longest: int | None = MOST_PASSAGE_CHARACTERS) -> str:
     """One event around an entity: `when kind event [id]: details`."""
-    said = "; ".join(f"{written(name)}={written(value, text=True, longest=longest)}" for name, value in kept(row["detail"]).items())
-    return f"{moment(row['at'])} {written(row['kind'])} {written(row['event'])} [{row['id']}]: {said}"
+    said = "; ".join(
+        f"{format_value(name)}={format_value(value, text=True, longest=longest)}"
+        for name, value in keep_telling_fields(row["detail"]).items()
+    )
+    return f"{format_moment(row['at'])} {format_value(row['kind'])} {format_value(row['event'])} [{row['id']}]: {said}"
 
 
-def _elsewhere(row: JsonObject) -> str | None:
+def _format_origin(row: JsonObject) -> str | None:
     """The sign of a result that is no memory, or of another namespace."""
     tier = {"working_memory": "working memory", "conversation": "said"}.get(row.get("tier", "memory"))
     return ", ".join(part for part in (row.get("namespace"), tier) if part)
 
 
-def shortened(row: JsonObject, longest: int = LONG) -> JsonObject:
+def shorten_result(row: JsonObject, longest: int = MOST_PASSAGE_CHARACTERS) -> JsonObject:
     """A result whose content or value is no longer than its line shows, and is the passage where that is shown."""
     passage = row.pop("passage", None)
     for name in {"content", "value"} & row.keys():
-        text = _plain(row[name])
+        text = _format_plain_value(row[name])
         if passage or len(text) > longest:
             row[name] = f"… {passage['text']} …" if passage else text[:longest] + "…"
     return row
 
 
-def waiting(reply: JsonObject) -> str:
+def tell_unembedded_count(reply: JsonObject) -> str:
     """How many memories have no vector yet, if there are any."""
     waits = reply["waiting"]
     some = "1 memory waits for its vector" if waits == 1 else f"{waits:,} memories wait for their vectors"
     return f"\n{some}, and may change places with others until then." if waits else ""
 
 
-def more(reply: JsonObject) -> str:
+def tell_next_page(reply: JsonObject) -> str:
     """Line that says how to read the rest."""
-    return f'\n… and more: call again with cursor "{written(reply["next_cursor"])}".' if reply["next_cursor"] else ""
+    return f'\n… and more: call again with cursor "{format_value(reply["next_cursor"])}".' if reply["next_cursor"] else ""

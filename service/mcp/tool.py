@@ -15,7 +15,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from service.mcp.text import JsonObject, Shown
 
 
-def listed(value: object) -> object:
+def parse_list(value: object) -> object:
     """A list, also of one that came as JSON in a string or as names with commas between, as models like to send them."""
     if not isinstance(value, str):
         return value
@@ -27,7 +27,7 @@ def listed(value: object) -> object:
     return [part.strip() for part in value.split(",") if part.strip()]
 
 
-Names = Annotated[list[str], BeforeValidator(listed)]
+Names = Annotated[list[str], BeforeValidator(parse_list)]
 Name = Annotated[str, Field(min_length=1)]
 Time = Annotated[str, Field(description="RFC 3339 time or date")]
 Category = Annotated[str, Field(description="Such as user-preferences/timezone")]
@@ -53,7 +53,7 @@ class Arguments(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     @classmethod
-    def stated(cls, arguments: JsonObject) -> JsonObject:
+    def drop_empty_arguments(cls, arguments: JsonObject) -> JsonObject:
         """Arguments without those that may be left out and are, in words: null as a text, an empty one."""
         names = {field.alias or name for name, field in cls.model_fields.items() if not field.is_required()}
         return {
@@ -99,7 +99,7 @@ class Tool:
     speaker: str | None = None
 
 
-def segment(text: str) -> str:
+def quote_path_segment(text: str) -> str:
     """Text as one segment of a path, also where it is only dots, which clients would fold."""
     return text.replace(".", "%2E") if not text.strip(".") else quote(text, safe="")
 
@@ -117,19 +117,19 @@ def in_session(path: str) -> Callable[[JsonObject, str | None], Call]:
 def schema_of(arguments: type[Arguments]) -> dict[str, Any]:
     """The JSON schema of a tool's arguments, without what costs a model tokens and tells it nothing."""
     schema = arguments.model_json_schema()
-    properties = {name: _terse(field) for name, field in schema.get("properties", {}).items()}
+    properties = {name: _make_terse_property(field) for name, field in schema.get("properties", {}).items()}
     required = {"required": schema["required"]} if schema.get("required") else {}
     return {"type": "object", "properties": properties, **required, "additionalProperties": False}
 
 
-def _terse(field: dict[str, Any]) -> dict[str, Any]:
+def _make_terse_property(field: dict[str, Any]) -> dict[str, Any]:
     """A property without its title, and without the null that stands for leaving it out."""
     kinds = [kind for kind in field.get("anyOf", []) if kind != {"type": "null"}]
     merged = {**(kinds[0] if len(kinds) == 1 else {}), **field}
     if "items" in merged:
-        merged["items"] = _terse(merged["items"])
+        merged["items"] = _make_terse_property(merged["items"])
     said = {"type", "items", "description", "enum"}
     if "properties" in merged:
-        merged["properties"] = {name: _terse(part) for name, part in merged["properties"].items()}
+        merged["properties"] = {name: _make_terse_property(part) for name, part in merged["properties"].items()}
         said |= {"properties", "required", "additionalProperties"}
     return {key: value for key, value in merged.items() if key in said}

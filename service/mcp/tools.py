@@ -43,7 +43,7 @@ INSTRUCTIONS = (
 )
 LOCI = Profile("loci", "loci", "Loci", TOOLS, INSTRUCTIONS)
 
-FEW = ("get_context", "recall", "save_memory", "delete_memory", "settle", "describe", "relate", "memory_history")
+SMALL_TOOL_SET = ("get_context", "recall", "save_memory", "delete_memory", "settle", "describe", "relate", "memory_history")
 FEW_INSTRUCTIONS = (
     "Loci remembers across conversations. Before answering, call get_context with the user's message, then recall for what is "
     "missing. When you learn a lasting fact, preference or decision, call save_memory (with replaces where it changes one); relate "
@@ -53,5 +53,5 @@ SAVE = (
     "Keep one fact, preference or decision for later conversations. Where something changed, name the memory that it replaces; "
     "where one was wrong, the one that it corrects."
 )
-_few = {name: TOOLS[name] for name in FEW} | {"save_memory": replace(TOOLS["save_memory"], description=SAVE)}
+_few = {name: TOOLS[name] for name in SMALL_TOOL_SET} | {"save_memory": replace(TOOLS["save_memory"], description=SAVE)}
 SMALL = Profile("small", "loci", "Loci", _few, FEW_INSTRUCTIONS, others=TOOLS)

@@ -8,7 +8,7 @@ from uuid import UUID
 import typer
 
 from service.cli.output import echo, print_fields, print_table
-from service.cli.rest import NotFound, service
+from service.cli.rest import NotFound, open_service
 from service.cli.shell import (
     App,
     AsOf,
@@ -18,12 +18,12 @@ from service.cli.shell import (
     Namespace,
     Session,
     Yes,
-    confirm,
+    confirm_or_exit,
+    message_printer,
     parse_time,
     read_stdin,
-    said,
     settings_of,
-    tell,
+    tell_result,
     tell_rows,
 )
 
@@ -80,9 +80,9 @@ def add(
         "valid_from": valid_from,
         "valid_to": valid_to,
     }
-    with service(namespace) as rest:
+    with open_service(namespace) as rest:
         row = rest.post("/memories", **stated)
-    tell(row, lambda: _tell_written(row))
+    tell_result(row, lambda: _tell_written(row))
 
 
 def _tell_written(row: dict[str, Any]) -> None:
@@ -119,23 +119,23 @@ def list_(
         "source": source,
     }
     times = {"as_of": as_of, "known_at": known_at, "all_versions": all_versions or None}
-    with service(namespace) as rest:
-        rows = rest.items("/memories", limit=limit, **asked, **times)
+    with open_service(namespace) as rest:
+        rows = rest.list_items("/memories", limit=limit, **asked, **times)
     tell_rows(rows, *COLUMNS, fold="content")
 
 
 @app.command("show")
 def show_(ref: Ref, namespace: Namespace = None, as_of: AsOf = None, known_at: KnownAt = None) -> None:
     """Show a memory with all its fields."""
-    with service(namespace) as rest:
-        row = _find(rest, ref, as_of=as_of, known_at=known_at)
-    tell(row, lambda: print_fields(row))
+    with open_service(namespace) as rest:
+        row = _find_version(rest, ref, as_of=as_of, known_at=known_at)
+    tell_result(row, lambda: print_fields(row))
 
 
-def _find(rest: Any, ref: str, **times: datetime | None) -> dict[str, Any]:
+def _find_version(rest: Any, ref: str, **times: datetime | None) -> dict[str, Any]:
     """A version by its id, or the one of a lineage that is visible."""
     known = _as_id(ref)
-    rows = [rest.get("/memories/{id}", {"id": known}, **times)] if known else _current(rest, ref, **times)
+    rows = [rest.get("/memories/{id}", {"id": known}, **times)] if known else _list_current(rest, ref, **times)
     if not rows:
         raise Failure(f"no lineage {ref!r} has a current version", f"`loci memory history {ref}` lists those that did.")
     return dict(rows[0])
@@ -143,31 +143,31 @@ def _find(rest: Any, ref: str, **times: datetime | None) -> dict[str, Any]:
 
 def _id_of(rest: Any, ref: str) -> str:
     """The id that is meant: itself, or that of the version of a lineage that is visible."""
-    return _as_id(ref) or str(_find(rest, ref)["id"])
+    return _as_id(ref) or str(_find_version(rest, ref)["id"])
 
 
 def _last_forgotten(rest: Any, ref: str) -> str:
     """The id that is meant: itself, or that of the last version of a lineage that was forgotten."""
     if known := _as_id(ref):
         return known
-    forgotten = [row["id"] for row in _versions(rest, ref) if row["status"] == "forgotten"]
+    forgotten = [row["id"] for row in _list_versions(rest, ref) if row["status"] == "forgotten"]
     if not forgotten:
         raise Failure(f"no version of lineage {ref!r} is forgotten", f"`loci memory history {ref}` lists them.")
     return str(forgotten[-1])
 
 
-def _last(rest: Any, ref: str) -> str:
+def _find_last_id(rest: Any, ref: str) -> str:
     """The id that is meant: itself, or that of the visible version of a lineage, else of its last one."""
-    rows = [] if (known := _as_id(ref)) else _current(rest, ref) or _versions(rest, ref)
+    rows = [] if (known := _as_id(ref)) else _list_current(rest, ref) or _list_versions(rest, ref)
     return known or str(rows[-1]["id"])
 
 
-def _current(rest: Any, lineage: str, **times: datetime | None) -> list[dict[str, Any]]:
+def _list_current(rest: Any, lineage: str, **times: datetime | None) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = rest.post("/memories/current", lineages=[lineage], **times)["items"]
     return rows
 
 
-def _versions(rest: Any, ref: str, **times: datetime | None) -> list[dict[str, Any]]:
+def _list_versions(rest: Any, ref: str, **times: datetime | None) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = rest.items("/memories/{id}/history", {"id": ref}, **times)
     return rows
 
@@ -183,9 +183,9 @@ def _as_id(ref: str) -> str | None:
 @app.command()
 def history(ref: Ref, namespace: Namespace = None, as_of: AsOf = None, known_at: KnownAt = None) -> None:
     """List every version of a memory, oldest first."""
-    with service(namespace) as rest:
+    with open_service(namespace) as rest:
         try:
-            rows = _versions(rest, ref, as_of=as_of, known_at=known_at)
+            rows = _list_versions(rest, ref, as_of=as_of, known_at=known_at)
         except NotFound as error:
             if "namespace" in error.detail:
                 raise
@@ -193,11 +193,11 @@ def history(ref: Ref, namespace: Namespace = None, as_of: AsOf = None, known_at:
     if not rows:
         raise Failure(f"no memory and no lineage {ref!r}" + (f" in namespace {namespace}" if namespace else ""))
     columns = ("version", "memory", "valid_from", "valid_to", "recorded_at", "superseded_at")
-    cells = ([r["version"], r["content"], r["valid_from"], _end(r), r["recorded_at"], r["superseded_at"]] for r in rows)
-    tell(rows, lambda: print_table(columns, cells, fold="memory"))
+    cells = ([r["version"], r["content"], r["valid_from"], _format_end(r), r["recorded_at"], r["superseded_at"]] for r in rows)
+    tell_result(rows, lambda: print_table(columns, cells, fold="memory"))
 
 
-def _end(row: dict[str, Any]) -> str:
+def _format_end(row: dict[str, Any]) -> str:
     end = row["valid_to"]
     if row["status"] == "forgotten":
         return "forgotten"
@@ -215,18 +215,18 @@ def change(
     namespace: Namespace = None,
 ) -> None:
     """Change category, tags, validity and such; not what it says."""
-    with service(namespace) as rest:
+    with open_service(namespace) as rest:
         row = rest.patch("/memories/{id}", {"id": _id_of(rest, ref)}, **settings_of(assignments))
-    tell(row, lambda: print_fields(row))
+    tell_result(row, lambda: print_fields(row))
 
 
 @app.command()
 def unsettled(namespace: Namespace = None, limit: Limit = 50) -> None:
     """List pairs of which one memory may outdate the other."""
-    with service(namespace) as rest:
-        rows = rest.items("/memories/unsettled", limit=limit)
+    with open_service(namespace) as rest:
+        rows = rest.list_items("/memories/unsettled", limit=limit)
     cells = [[pair["newer"]["id"], pair["newer"]["content"], pair["older"]["id"], pair["older"]["content"]] for pair in rows]
-    tell(rows, lambda: print_table(("newer", "says", "older", "said"), cells, fold="says"))
+    tell_result(rows, lambda: print_table(("newer", "says", "older", "said"), cells, fold="says"))
 
 
 @app.command()
@@ -240,26 +240,26 @@ def settle(
 
     `replaces`: the older one was true until the newer one began. `corrects`: it was never true. `both_true`: both stay.
     """
-    with service(namespace) as rest:
+    with open_service(namespace) as rest:
         ids = {"id": _id_of(rest, newer)}
         row = rest.post("/memories/{id}/settle", ids, older=_id_of(rest, older), verdict=verdict.value)
-    tell(row, said(f"{row['newer']['content']}\n{SETTLED[verdict]}: {row['older']['content']}"))
+    tell_result(row, message_printer(f"{row['newer']['content']}\n{SETTLED[verdict]}: {row['older']['content']}"))
 
 
 @app.command()
 def forget(ref: Ref, namespace: Namespace = None) -> None:
     """Forget a memory: nothing finds it until it is restored."""
-    with service(namespace) as rest:
+    with open_service(namespace) as rest:
         row = rest.delete("/memories/{id}", {"id": _id_of(rest, ref)})
-    tell(row, said(f"forgotten: {row['content']}\n`loci memory restore {row['id']}` brings it back"))
+    tell_result(row, message_printer(f"forgotten: {row['content']}\n`loci memory restore {row['id']}` brings it back"))
 
 
 @app.command()
 def restore(ref: Ref, namespace: Namespace = None) -> None:
     """Take a forgetting back."""
-    with service(namespace) as rest:
+    with open_service(namespace) as rest:
         row = rest.post("/memories/{id}/restore", {"id": _last_forgotten(rest, ref)})
-    tell(row, said(f"restored: {row['content']}"))
+    tell_result(row, message_printer(f"restored: {row['content']}"))
 
 
 @app.command()
@@ -279,13 +279,16 @@ def erase(
     They are gone from every table: there is no way back.
     """
     if not dry_run:
-        confirm(f"Erase {_wording(len(refs), versions, subtree=subtree, with_turns=with_turns)}? This cannot be undone.", yes=yes)
-    with service(namespace) as rest:
-        ids = [_last(rest, ref) for ref in refs]
+        confirm_or_exit(
+            f"Erase {_word_confirmation(len(refs), versions, subtree=subtree, with_turns=with_turns)}? This cannot be undone.",
+            yes=yes,
+        )
+    with open_service(namespace) as rest:
+        ids = [_find_last_id(rest, ref) for ref in refs]
         receipt = rest.post(
             "/memories/erase", ids=ids, versions=versions.value, subtree=subtree, with_turns=with_turns, dry_run=dry_run
         )
-    tell(receipt, lambda: _tell_receipt(receipt))
+    tell_result(receipt, lambda: _tell_receipt(receipt))
 
 
 def _tell_receipt(receipt: dict[str, Any]) -> None:
@@ -302,7 +305,7 @@ def _tell_receipt(receipt: dict[str, Any]) -> None:
         echo(f"{each['action']}: {each['kind']} {each['content'] or each['subject_id']}", err=True)
 
 
-def _wording(count: int, versions: Versions, *, subtree: bool, with_turns: bool) -> str:
+def _word_confirmation(count: int, versions: Versions, *, subtree: bool, with_turns: bool) -> str:
     what = "a memory" if count == 1 else f"{count:,} memories"
     extent = "with every version" if versions is Versions.all else "in this version alone"
     more = f"{', and everything under it' if subtree else ''}{', and turns that hold the same words' if with_turns else ''}"

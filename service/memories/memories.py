@@ -10,7 +10,7 @@ from db.memories import CategoryRow, DependentRow, LinkRow, ListedLink, MemoryRo
 from db.pool import JsonObject, Transaction
 from db.retain import UnsettledPairRow
 from loci.models.memories import EraseInput
-from service.pages import Page, page, whole, without_place
+from service.pages import Page, make_only_page, make_page, without_place
 
 ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 LAST_VERSION = 2**31 - 1  # the largest number that a version can have
@@ -34,7 +34,7 @@ async def current_versions(
     tx: Transaction, *, lineages: list[str], as_of: datetime | None, known_at: datetime | None
 ) -> Page[MemoryRow]:
     """The visible version of each of these lineages, in the order asked; those without one are left out."""
-    return whole(await memories.current_versions(tx, lineages=lineages, as_of=as_of, known_at=known_at))
+    return make_only_page(await memories.current_versions(tx, lineages=lineages, as_of=as_of, known_at=known_at))
 
 
 async def list_memories(
@@ -57,7 +57,7 @@ async def list_memories(
         known_at=known_at,
         all_versions=all_versions,
     )
-    return page(rows, limit)
+    return make_page(rows, limit)
 
 
 async def list_versions(
@@ -65,7 +65,7 @@ async def list_versions(
 ) -> Page[MemoryRow]:
     """Versions of a lineage, named by itself or by the id of one of them, oldest first."""
     rows = await memories.history(tx, ref=ref, limit=limit + 1, after=after, as_of=as_of, known_at=known_at)
-    return page(rows, limit, "version")
+    return make_page(rows, limit, "version")
 
 
 async def all_versions(tx: Transaction, *, ref: str, as_of: datetime | None, known_at: datetime | None) -> list[MemoryRow]:
@@ -108,7 +108,7 @@ async def erase_memories(tx: Transaction, wanted: EraseInput) -> JsonObject:
 
 async def list_dependents(tx: Transaction, *, id: UUID, limit: int, cursor: str | None) -> Page[DependentRow]:
     """Facts, edges and entities that rest on a version of a memory."""
-    return page(await memories.list_dependents(tx, id=id, limit=limit + 1, cursor=cursor), limit)
+    return make_page(await memories.list_dependents(tx, id=id, limit=limit + 1, cursor=cursor), limit)
 
 
 async def link_memories(tx: Transaction, *, source: UUID, target: UUID, type: str, strength: float) -> LinkRow:
@@ -137,7 +137,7 @@ async def list_links(
     rows = await memories.list_links(
         tx, id=id, limit=limit + 1, cursor=cursor, as_of=as_of, known_at=known_at, all_versions=all_versions
     )
-    return page(rows, limit)
+    return make_page(rows, limit)
 
 
 async def settle_memories(tx: Transaction, *, newer: UUID, older: UUID, verdict: str) -> JsonObject:
@@ -148,11 +148,11 @@ async def settle_memories(tx: Transaction, *, newer: UUID, older: UUID, verdict:
 
 async def list_unsettled(tx: Transaction, *, limit: int, cursor: str | None) -> Page[UnsettledPairRow]:
     """Pairs of which the newer memory may outdate the older one, newest first."""
-    return page(await retain.list_unsettled(tx, limit=limit + 1, cursor=cursor), limit)
+    return make_page(await retain.list_unsettled(tx, limit=limit + 1, cursor=cursor), limit)
 
 
 async def list_categories(
     tx: Transaction, *, under: str | None, as_of: datetime | None, known_at: datetime | None
 ) -> Page[CategoryRow]:
     """Category paths with counts of visible memories."""
-    return whole(await memories.list_categories(tx, under=under, as_of=as_of, known_at=known_at))
+    return make_only_page(await memories.list_categories(tx, under=under, as_of=as_of, known_at=known_at))

@@ -32,19 +32,19 @@ from loci.models.retain import Settled, SettleInput, UnsettledPage
 from service.http.bodies import beside_loop
 from service.http.caller import CallerDependency
 from service.http.parameters import AsOf, Cursor, KnownAt, Limit, MemoryId, json_object
-from service.http.replies import reply
-from service.http.responses import problems
+from service.http.replies import reply_json
+from service.http.responses import document_problems
 from service.memories import memories
 from service.memories.batch import read_batch, write_each
 from service.memories.save import item_to_compare, save_memory
-from service.pages import position
+from service.pages import parse_position
 
 router = APIRouter(tags=["memories"])
 version_routes = APIRouter(tags=["memories"])
 MemoryRef = Annotated[Text, Path(description="Id of any of its versions, or the name of the lineage")]
 
 
-@router.post("/memories", status_code=201, response_model=MemoryStored, responses=problems(404, 409, 410))
+@router.post("/memories", status_code=201, response_model=MemoryStored, responses=document_problems(404, 409, 410))
 async def write_memory(body: MemorySave, caller: CallerDependency) -> Response:
     """Write a memory. An existing lineage gets a new version; an exact duplicate reinforces the memory that is there.
 
@@ -56,7 +56,7 @@ async def write_memory(body: MemorySave, caller: CallerDependency) -> Response:
     item = {key: value for key, value in body.stated().items() if key not in {"enrich", "compare"}}
     resources, compared = caller.state.resources, None
     if body.compare:
-        if (kept := await caller.replayed()) is not None:
+        if (kept := await caller.find_replay()) is not None:
             return kept
         compared = await item_to_compare(resources, item, lambda work: caller.read(work, role="writer", creates=True))
     save = partial(save_memory, item=item, enrich=body.enrich, has_model=resources.model is not None, compared=compared)
@@ -66,7 +66,7 @@ async def write_memory(body: MemorySave, caller: CallerDependency) -> Response:
 @router.post(
     "/memories/batch",
     response_model=BatchWritten,
-    responses=problems(409, 410),
+    responses=document_problems(409, 410),
     openapi_extra={
         "requestBody": {
             "required": True,
@@ -88,7 +88,7 @@ async def write_batch(
     return await caller.write(lambda tx: write_each(tx, items, atomic=all_or_nothing))
 
 
-@router.get("/memories", response_model=MemoryPage, responses=problems())
+@router.get("/memories", response_model=MemoryPage, responses=document_problems())
 async def list_memories(
     caller: CallerDependency,
     limit: Limit = 50,
@@ -120,8 +120,8 @@ async def list_memories(
         "under": str(under) if under else None,
         "metadata": json_object("metadata", metadata),
     }
-    after = position(cursor)
-    return reply(
+    after = parse_position(cursor)
+    return reply_json(
         await caller.read(
             lambda tx: memories.list_memories(
                 tx,
@@ -136,19 +136,19 @@ async def list_memories(
     )
 
 
-@router.post("/memories/current", response_model=MemoryPage, responses=problems())
+@router.post("/memories/current", response_model=MemoryPage, responses=document_problems())
 async def current_versions(body: LineagesInput, caller: CallerDependency) -> Response:
     """Read lineages by name: of each the version that is visible, in the order asked; those without one are left out."""
-    return reply(await caller.read(lambda tx: memories.current_versions(tx, **body.model_dump())))
+    return reply_json(await caller.read(lambda tx: memories.current_versions(tx, **body.model_dump())))
 
 
-@router.get("/memories/unsettled", response_model=UnsettledPage, responses=problems())
+@router.get("/memories/unsettled", response_model=UnsettledPage, responses=document_problems())
 async def list_unsettled(caller: CallerDependency, limit: Limit = 50, cursor: Cursor = None) -> Response:
     """List pairs of which the newer memory may outdate the older one and nobody has said which holds, newest first."""
-    return reply(await caller.read(lambda tx: memories.list_unsettled(tx, limit=limit, cursor=cursor)))
+    return reply_json(await caller.read(lambda tx: memories.list_unsettled(tx, limit=limit, cursor=cursor)))
 
 
-@router.post("/memories/{id}/settle", response_model=Settled, responses=problems(404, 409))
+@router.post("/memories/{id}/settle", response_model=Settled, responses=document_problems(404, 409))
 async def settle_memories(id: MemoryId, body: SettleInput, caller: CallerDependency) -> Response:
     """Say which of two memories holds: this one replaces or corrects an older one, or both are true.
 
@@ -158,7 +158,7 @@ async def settle_memories(id: MemoryId, body: SettleInput, caller: CallerDepende
     return await caller.write(lambda tx: memories.settle_memories(tx, newer=id, older=body.older, verdict=body.verdict))
 
 
-@router.patch("/memories/{id}", response_model=MemoryOut, responses=problems(404, 409))
+@router.patch("/memories/{id}", response_model=MemoryOut, responses=document_problems(404, 409))
 async def change_memory(id: MemoryId, body: MemoryChanges, caller: CallerDependency) -> Response:
     """Change what is said about a memory, its parent or its validity; what was believed stays askable.
 
@@ -167,7 +167,7 @@ async def change_memory(id: MemoryId, body: MemoryChanges, caller: CallerDepende
     return await caller.write(lambda tx: memories.change_memory(tx, id=id, changes=body.stated()))
 
 
-@router.delete("/memories/{id}", response_model=ForgottenMemory | Erased, responses=problems(404))
+@router.delete("/memories/{id}", response_model=ForgottenMemory | Erased, responses=document_problems(404))
 async def forget_memory(
     id: MemoryId,
     caller: CallerDependency,
@@ -192,7 +192,7 @@ async def forget_memory(
     return await caller.write(lambda tx: memories.forget_memory(tx, id=id))
 
 
-@router.post("/memories/erase", response_model=Erased, responses=problems(404, 410))
+@router.post("/memories/erase", response_model=Erased, responses=document_problems(404, 410))
 async def erase_memories(body: EraseInput, caller: CallerDependency) -> Response:
     """Erase up to 10,000 memories for good, all or none, with what rests on them; the reply is the receipt.
 
@@ -203,19 +203,19 @@ async def erase_memories(body: EraseInput, caller: CallerDependency) -> Response
     return await caller.write(lambda tx: memories.erase_memories(tx, body), dry_run=body.dry_run)
 
 
-@router.get("/memories/{id}/dependents", response_model=DependentPage, responses=problems(404))
+@router.get("/memories/{id}/dependents", response_model=DependentPage, responses=document_problems(404))
 async def list_dependents(id: MemoryId, caller: CallerDependency, limit: Limit = 100, cursor: Cursor = None) -> Response:
     """List what rests on this version of a memory now: facts drawn from it, edges that it shows, entities that it mentions."""
-    return reply(await caller.read(lambda tx: memories.list_dependents(tx, id=id, limit=limit, cursor=cursor)))
+    return reply_json(await caller.read(lambda tx: memories.list_dependents(tx, id=id, limit=limit, cursor=cursor)))
 
 
-@router.post("/memories/{id}/restore", response_model=MemoryOut, responses=problems(404, 409))
+@router.post("/memories/{id}/restore", response_model=MemoryOut, responses=document_problems(404, 409))
 async def restore_memory(id: MemoryId, caller: CallerDependency) -> Response:
     """Take a forgetting back."""
     return await caller.write(lambda tx: memories.restore_memory(tx, id=id))
 
 
-@router.get("/memories/{id:path}/history", response_model=MemoryPage, responses=problems(404))
+@router.get("/memories/{id:path}/history", response_model=MemoryPage, responses=document_problems(404))
 async def memory_history(
     id: MemoryRef,
     caller: CallerDependency,
@@ -228,13 +228,13 @@ async def memory_history(
 
     `known_at`: those recorded by then, as they were believed. `as_of`: those that had begun by then.
     """
-    after = position(cursor, memories.LAST_VERSION) or 0
-    return reply(
+    after = parse_position(cursor, memories.LAST_VERSION) or 0
+    return reply_json(
         await caller.read(lambda tx: memories.list_versions(tx, ref=id, limit=limit, after=after, as_of=as_of, known_at=known_at))
     )
 
 
-@router.post("/memories/{id}/links", status_code=201, response_model=Link, responses=problems(404))
+@router.post("/memories/{id}/links", status_code=201, response_model=Link, responses=document_problems(404))
 async def link_memory(id: MemoryId, body: LinkInput, caller: CallerDependency) -> Response:
     """Link this memory to another, or change the strength of the link from now on; what it was stays askable."""
     return await caller.write(
@@ -242,7 +242,7 @@ async def link_memory(id: MemoryId, body: LinkInput, caller: CallerDependency) -
     )
 
 
-@router.get("/memories/{id}/links", response_model=LinkPage, responses=problems(404))
+@router.get("/memories/{id}/links", response_model=LinkPage, responses=document_problems(404))
 async def list_links(
     id: MemoryId,
     caller: CallerDependency,
@@ -256,7 +256,7 @@ async def list_links(
 
     `as_of`: those whose ends were both valid then, with the strength of then. `known_at`: as they were believed then.
     """
-    return reply(
+    return reply_json(
         await caller.read(
             lambda tx: memories.list_links(
                 tx, id=id, limit=limit, cursor=cursor, as_of=as_of, known_at=known_at, all_versions=all_versions
@@ -265,7 +265,7 @@ async def list_links(
     )
 
 
-@router.delete("/memories/{id}/links/{target_id}", response_model=LinkEnded, responses=problems(404))
+@router.delete("/memories/{id}/links/{target_id}", response_model=LinkEnded, responses=document_problems(404))
 async def unlink_memory(
     id: MemoryId,
     target_id: Annotated[UUID, Path(description="The memory that the link leads to")],
@@ -276,7 +276,7 @@ async def unlink_memory(
     return await caller.write(lambda tx: memories.unlink_memories(tx, source=id, target=target_id, type=type))
 
 
-@router.get("/categories", response_model=CategoryPage, responses=problems())
+@router.get("/categories", response_model=CategoryPage, responses=document_problems())
 async def list_categories(
     caller: CallerDependency,
     under: Annotated[Text | None, Query(description="This category and all below it")] = None,
@@ -284,13 +284,13 @@ async def list_categories(
     known_at: KnownAt = None,
 ) -> Response:
     """Categories in path order, with the number of visible memories in each (`memories`) and in it and below (`total`)."""
-    return reply(await caller.read(lambda tx: memories.list_categories(tx, under=under, as_of=as_of, known_at=known_at)))
+    return reply_json(await caller.read(lambda tx: memories.list_categories(tx, under=under, as_of=as_of, known_at=known_at)))
 
 
-@version_routes.get("/memories/{id:path}", response_model=MemoryOut, responses=problems(404))
+@version_routes.get("/memories/{id:path}", response_model=MemoryOut, responses=document_problems(404))
 async def get_memory(id: MemoryRef, caller: CallerDependency, as_of: AsOf = None, known_at: KnownAt = None) -> Response:
     """One version of a memory, whatever its status, as believed at `known_at`. With `as_of`: the version that was valid then.
 
     For a lineage by name: the version that is valid at both.
     """
-    return reply(await caller.read(lambda tx: memories.get_memory(tx, ref=id, as_of=as_of, known_at=known_at)))
+    return reply_json(await caller.read(lambda tx: memories.get_memory(tx, ref=id, as_of=as_of, known_at=known_at)))

@@ -28,23 +28,23 @@ async def save_memory(
     row = await memories.remember_one(tx, item=item)
     saved = {key: value for key, value in row.items() if key != "cursor"}
     if compared is not None:
-        saved["unsettled"] = await _unsettled(tx, row, compared)
+        saved["unsettled"] = await _mark_unsettled_pairs(tx, row, compared)
         if saved["unsettled"] and has_model:
             await enqueue_settling(tx)
-    return {**saved, "enrichment": await _enrichment(tx, row, has_model=has_model)} if enrich else saved
+    return {**saved, "enrichment": await _queue_enrichment(tx, row, has_model=has_model)} if enrich else saved
 
 
-async def _unsettled(tx: Transaction, row: WrittenMemory, compared: JsonObject) -> list[UnsettledRow]:
+async def _mark_unsettled_pairs(tx: Transaction, row: WrittenMemory, compared: JsonObject) -> list[UnsettledRow]:
     if row["duplicate"]:
         return []
     vector, model = compared.get("embedding"), compared.get("embedding_model")
     return await retain.notice_memory(tx, id=row["id"], embedding=vector, model=model)
 
 
-async def _enrichment(tx: Transaction, row: WrittenMemory, *, has_model: bool) -> JsonObject:
+async def _queue_enrichment(tx: Transaction, row: WrittenMemory, *, has_model: bool) -> JsonObject:
     if not has_model:
         return {"skipped": "no language model is configured"}
-    if not (await tx.entered()).settings["enrich_model"]:
+    if not (await tx.read_caller()).settings["enrich_model"]:
         return {"skipped": "the setting enrich_model is off"}
     if row["duplicate"]:
         return {"skipped": "it is known already"}

@@ -12,29 +12,42 @@ from service.mcp.text import (
     JsonObject,
     Listing,
     Shown,
-    about,
     cut_strings,
     event_line,
     fit_rows,
+    format_brackets,
+    format_moment,
+    format_period,
+    format_value,
     how_to_settle,
-    kept,
+    keep_telling_fields,
     may_outdate,
     memory_line,
-    moment,
-    more,
-    shortened,
-    times,
-    written,
+    shorten_result,
+    tell_next_page,
 )
-from service.mcp.tool import About, Arguments, Call, Category, Cursor, MaxChars, Name, Names, Time, Tool, of_session, segment
-from service.text.subject import statement
+from service.mcp.tool import (
+    About,
+    Arguments,
+    Call,
+    Category,
+    Cursor,
+    MaxChars,
+    Name,
+    Names,
+    Time,
+    Tool,
+    of_session,
+    quote_path_segment,
+)
+from service.text.subject import format_statement
 
 OPEN_PAIRS = 20  # that are listed
 REST_NAMES = {"old": "older"}
 SAID = {"replaces": "ended", "corrects": "was never true", "both_true": "is true as well"}
 
 
-def _spoken(value: object) -> object:
+def _word_verdict(value: object) -> object:
     """A verdict as it is spoken."""
     return value.replace("_", " ") if isinstance(value, str) else value
 
@@ -92,7 +105,7 @@ class Settle(Arguments):
 
     new: UUID | None = Field(None, description="Id of the later one")
     old: UUID | None = Field(None, description="Id of the one it may outdate")
-    verdict: Annotated[Literal["replaces", "corrects", "both true"], BeforeValidator(_spoken)] | None = Field(
+    verdict: Annotated[Literal["replaces", "corrects", "both true"], BeforeValidator(_word_verdict)] | None = Field(
         None, description="replaces: the old one was true until then; corrects: it was never true"
     )
 
@@ -105,7 +118,7 @@ def _update_memory(given: JsonObject, _: str | None) -> Call:
     return Call("PATCH", f"/memories/{given.pop('id')}", given)
 
 
-def _settle(given: JsonObject, _: str | None) -> Call:
+def _call_settle(given: JsonObject, _: str | None) -> Call:
     if not given:
         return Call("GET", "/memories/unsettled", params={"limit": OPEN_PAIRS})
     if "verdict" in given:
@@ -114,98 +127,98 @@ def _settle(given: JsonObject, _: str | None) -> Call:
     return Call("POST", f"/memories/{given.get('new')}/settle", named)
 
 
-def _history(given: JsonObject, _: str | None) -> Call:
+def _call_history(given: JsonObject, _: str | None) -> Call:
     ref = given.pop("ref")
-    return Call("GET", f"/entities/{segment(ref)}/history", params={"limit": 50, **given})
+    return Call("GET", f"/entities/{quote_path_segment(ref)}/history", params={"limit": 50, **given})
 
 
-def saved(reply: JsonObject, _: int) -> Shown:
+def show_save(reply: JsonObject, _: int) -> Shown:
     """Outcome of a write."""
     names = ("id", "lineage", "version", "superseded", "duplicate", "ignored", "content", "about", "category", "tags", "valid_from")
-    facts = shortened(kept(reply, names)) | kept(reply.get("enrichment") or {}, ("job_id",))
+    facts = shorten_result(keep_telling_fields(reply, names)) | keep_telling_fields(reply.get("enrichment") or {}, ("job_id",))
     if reply["duplicate"]:
         known = f"Known already as [{reply['id']}]; it is reinforced, nothing was added."
         ignored = [name for name in reply["ignored"] or () if name != "session_id"]  # which the agent did not state
-        left = f" Not taken over: {written(', '.join(ignored))}. With on_duplicate update they are." if ignored else ""
+        left = f" Not taken over: {format_value(', '.join(ignored))}. With on_duplicate update they are." if ignored else ""
         return known + left, facts
     unsettled = reply.get("unsettled") or []
     text = "\n".join([f"Saved as [{reply['id']}].", *may_outdate(unsettled)]) + how_to_settle(unsettled)
-    return text, facts | kept(reply, ("unsettled",))
+    return text, facts | keep_telling_fields(reply, ("unsettled",))
 
 
-def updated(reply: JsonObject, _: int) -> Shown:
+def show_update(reply: JsonObject, _: int) -> Shown:
     """A memory as it is now."""
-    return memory_line(reply), shortened(kept(reply, VERSION))
+    return memory_line(reply), shorten_result(keep_telling_fields(reply, VERSION))
 
 
-def settled(reply: JsonObject, room: int) -> Shown:
+def show_settlement(reply: JsonObject, room: int) -> Shown:
     """The settled pair, or the open pairs."""
     if "items" in reply:
         tail = how_to_settle(reply["items"]) + ("\n… and more." if reply["next_cursor"] else "")
-        listing = fit_rows(reply["items"], _pair, room - len(tail), "Nothing is open.")
+        listing = fit_rows(reply["items"], _format_pair, room - len(tail), "Nothing is open.")
         return listing.text + tail, {"unsettled": cut_strings(reply["items"][: listing.shown], listing.longest)}
     newer, older = reply["newer"], reply["older"]
-    new, old = written(newer["content"], text=True), written(older["content"], text=True)
+    new, old = format_value(newer["content"], text=True), format_value(older["content"], text=True)
     text = f"[{newer['id']}]: {new}\n[{older['id']}] {SAID[reply['verdict']]}: {old}"
     return text, {
         "verdict": reply["verdict"],
-        "new": shortened(kept(newer, VERSION)),
-        "old": shortened(kept(older, VERSION)),
+        "new": shorten_result(keep_telling_fields(newer, VERSION)),
+        "old": shorten_result(keep_telling_fields(older, VERSION)),
     }
 
 
-def _pair(pair: JsonObject, longest: int | None) -> str:
+def _format_pair(pair: JsonObject, longest: int | None) -> str:
     newer, older = pair["newer"], pair["older"]
     half = None if longest is None else longest // 2
     new, old = (
-        written(each["content"], text=True, longest=half, rest=f'memory_history("{each["id"]}")') for each in (newer, older)
+        format_value(each["content"], text=True, longest=half, rest=f'memory_history("{each["id"]}")') for each in (newer, older)
     )
-    return f"[{newer['id']}] {new}\n  may outdate [{older['id']}] (since {moment(older['valid_from'])}): {old}"
+    return f"[{newer['id']}] {new}\n  may outdate [{older['id']}] (since {format_moment(older['valid_from'])}): {old}"
 
 
-def deleted(reply: JsonObject, _: int) -> Shown:
+def show_deletion(reply: JsonObject, _: int) -> Shown:
     """A forgotten memory."""
-    shown = f"[{reply['id']}] any more: {written(reply['content'], text=True)}"
+    shown = f"[{reply['id']}] any more: {format_value(reply['content'], text=True)}"
     text = f"Nothing changed: it was deleted before. No search finds {shown}"
     return (
         text if reply["already_forgotten"] else f"Deleted: no search finds {shown}",
-        shortened(kept(reply, ("id", "status", "content", "already_forgotten"))),
+        shorten_result(keep_telling_fields(reply, ("id", "status", "content", "already_forgotten"))),
     )
 
 
-def categories(reply: JsonObject, room: int) -> Shown:
+def show_categories(reply: JsonObject, room: int) -> Shown:
     """The tree of categories."""
-    listing = fit_rows(reply["items"], _category, room, "No memories yet, so no categories.")
+    listing = fit_rows(reply["items"], _format_category, room, "No memories yet, so no categories.")
     return listing.text, {"categories": reply["items"][: listing.shown]}
 
 
-def _category(row: JsonObject, _: int | None) -> str:
+def _format_category(row: JsonObject, _: int | None) -> str:
     below = f" ({row['total']} with those below)" if row["total"] != row["memories"] else ""
-    return f"{written(row['category'])}: {row['memories']}{below}"
+    return f"{format_value(row['category'])}: {row['memories']}{below}"
 
 
-def history(reply: JsonObject, room: int) -> Shown:
+def show_history(reply: JsonObject, room: int) -> Shown:
     """Versions of a memory, or what happened around an entity; one that is alone has all the room."""
     versions = bool(reply["items"]) and "version" in reply["items"][0]
-    tail = more(reply)
-    line = _version if versions else event_line
+    tail = tell_next_page(reply)
+    line = _format_version if versions else event_line
     if len(reply["items"]) == 1:
         alone = room - BESIDE - len(tail)
         listing = Listing(line(reply["items"][0], alone), 1, alone)
     else:
         listing = fit_rows(reply["items"], line, room - len(tail), "Nothing more.", by="a smaller limit and then the cursor")
     fields = VERSION if versions else None
-    rows = [shortened(kept(row, fields), listing.longest) for row in reply["items"][: listing.shown]]
+    rows = [shorten_result(keep_telling_fields(row, fields), listing.longest) for row in reply["items"][: listing.shown]]
     whole = listing.shown == len(reply["items"])
-    return listing.text + (tail if whole else ""), {"items": rows} | kept(reply, ("next_cursor",) if whole else ())
+    return listing.text + (tail if whole else ""), {"items": rows} | keep_telling_fields(reply, ("next_cursor",) if whole else ())
 
 
-def _version(row: JsonObject, longest: int | None) -> str:
+def _format_version(row: JsonObject, longest: int | None) -> str:
     """One version, in full where there is room: it is what cut results lead to."""
-    never = "never true, corrected" if row["valid_to"] == row["valid_from"] else times(row)
+    never = "never true, corrected" if row["valid_to"] == row["valid_from"] else format_period(row)
     forgotten = "deleted" if row["status"] == "forgotten" else None
-    content = written(statement(row), text=True, longest=longest, rest="a larger max_chars")
-    return f"version {row['version']} [{row['id']}]{about(row['category'], never, forgotten)}: {content}"
+    content = format_value(format_statement(row), text=True, longest=longest, rest="a larger max_chars")
+    return f"version {row['version']} [{row['id']}]{format_brackets(row['category'], never, forgotten)}: {content}"
 
 
 TOOLS = [
@@ -218,7 +231,7 @@ TOOLS = [
         "minutes save_to_working_memory.",
         SaveMemory,
         _save_memory,
-        saved,
+        show_save,
         speaker="source",
     ),
     Tool(
@@ -229,7 +242,7 @@ TOOLS = [
         "corrects.",
         UpdateMemory,
         _update_memory,
-        updated,
+        show_update,
         missing="Call recall for the ids that there are.",
     ),
     Tool(
@@ -240,7 +253,7 @@ TOOLS = [
         "replaces instead.",
         DeleteMemory,
         lambda given, _: Call("DELETE", f"/memories/{given['id']}"),
-        deleted,
+        show_deletion,
         missing="Call recall for the ids that there are.",
     ),
     Tool(
@@ -250,8 +263,8 @@ TOOLS = [
         "Say which of two memories holds, where a new one may outdate an old one, as replies say. Without arguments: the pairs "
         "that are open.",
         Settle,
-        _settle,
-        settled,
+        _call_settle,
+        show_settlement,
         {"older": "old", "id": "new"},
         missing="Call settle without arguments for the pairs that are open.",
     ),
@@ -262,7 +275,7 @@ TOOLS = [
         "All categories as paths, with how many memories each holds, to choose one before saving or filtering.",
         ListCategories,
         lambda _, __: Call("GET", "/categories"),
-        categories,
+        show_categories,
     ),
     Tool(
         "memory_history",
@@ -271,8 +284,8 @@ TOOLS = [
         "Every version of a memory in full, oldest first, with when each was true; or what happened around an entity. Use it "
         "to see what changed, or a memory that a search has cut.",
         History,
-        _history,
-        history,
+        _call_history,
+        show_history,
         missing="Call recall: it shows ids and names entities.",
     ),
 ]

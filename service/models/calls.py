@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 from db import traces
-from db.cancellation import finished
+from db.cancellation import finish_despite_cancel
 from db.errors import NeedsModel
 from db.models import calls
 from db.models.calls import BudgetExceeded, Prices
@@ -33,10 +33,12 @@ from service.text.visible import visible_json
 A = TypeVar("A", bound=Answer)
 T = TypeVar("T")
 log = logging.getLogger(__name__)
-LEAST = 1000  # tokens of an answer without which a call is not worth its prompt; half of what is sent, where that is more
+LEAST_ANSWER_TOKENS = (
+    1000  # tokens of an answer without which a call is not worth its prompt; half of what is sent, where that is more
+)
 GRACE = 30.0  # seconds beyond its deadline in which somebody says how a call has ended, unless its process was lost
 FORM = 50  # bytes before the form of the answer
-ENDING = 5.0  # seconds that a call which is cancelled may take to be written down
+RECORD_SECONDS = 5.0  # seconds that a call which is cancelled may take to be written down
 
 
 class BudgetSpent(Postponed):
@@ -57,25 +59,27 @@ class Call:
     prices: Prices
     started: float
 
-    async def run(self, work: Callable[[], Awaitable[tuple[Completion, T]]], usage: Usage | None = None) -> T:
+    async def run_and_record(self, work: Callable[[], Awaitable[tuple[Completion, T]]], usage: Usage | None = None) -> T:
         """Do what the call is for, and write down what it has used, however it ends: what `work` made of the answer."""
         try:
             completion, made = await work()
         except ModelError as error:
-            await finished(self.end(error.completion, error), ENDING)
+            await finish_despite_cancel(self.record_end(error.completion, error), RECORD_SECONDS)
             raise
         except BaseException as error:  # cancelled
             with suppress(Exception):
-                async with asyncio.timeout(ENDING):
-                    await self.end(None, error, usage)
+                async with asyncio.timeout(RECORD_SECONDS):
+                    await self.record_end(None, error, usage)
             raise
-        await finished(self.end(completion, None), ENDING)  # also for somebody who leaves in this moment
+        await finish_despite_cancel(
+            self.record_end(completion, None), RECORD_SECONDS
+        )  # also for somebody who leaves in this moment
         return made
 
-    async def end(self, completion: Completion | None, error: BaseException | None, usage: Usage | None = None) -> None:
+    async def record_end(self, completion: Completion | None, error: BaseException | None, usage: Usage | None = None) -> None:
         """Write down what it has used. Without a completion: nothing, if the endpoint refused; else what is known, or usual."""
         took = round((time.monotonic() - self.started) * 1000)
-        prompt, said, estimated = self._used(completion, error, usage or Usage())
+        prompt, said, estimated = self._count_used_tokens(completion, error, usage or Usage())
         async with self.resources.transaction("finish_model_call", self.namespace) as tx:
             counts = await calls.finish_model_call(
                 tx,
@@ -84,7 +88,7 @@ class Call:
                 completion_tokens=said,
                 estimated=estimated,
                 took_ms=took,
-                error=_told(error),
+                error=_explain_failure(error),
                 prices=self.prices,
             )
         outcome = "succeeded" if error is None else "failed"
@@ -94,9 +98,9 @@ class Call:
         MODEL_SECONDS.labels(self.purpose).observe(took / 1000)
         fields = {"namespace": self.namespace, "purpose": self.purpose, "model": self.model, "outcome": outcome,
                   **counts, "ms": took, "call": str(self.id)}  # fmt: skip
-        log.info("model call %s: %s", outcome, _told(error) or "answered", extra={"fields": fields})
+        log.info("model call %s: %s", outcome, _explain_failure(error) or "answered", extra={"fields": fields})
 
-    def _used(
+    def _count_used_tokens(
         self, completion: Completion | None, error: BaseException | None, usage: Usage
     ) -> tuple[int | None, int | None, bool]:
         if completion is None:
@@ -107,7 +111,7 @@ class Call:
         return prompt, said, False
 
 
-async def ask(
+async def ask_model(
     resources: Resources,
     answer: type[A],
     *,
@@ -131,38 +135,38 @@ async def ask(
     messages = messages_of(resources.prompts, prompt, data)
     sizes = await resources.model.measure()
     most, least = resources.settings.llm.max_tokens, least_tokens(answer, numbers)
-    size = size_of(messages, form_of(answer, numbers, messages, sizes, sizes.answer(most)))
-    sent = sizes.tokens(size)
+    size = size_of(messages, form_of(answer, numbers, messages, sizes, sizes.answer_room(most)))
+    sent = sizes.estimate_tokens(size)
     if sizes.context is not None:
-        if sizes.fits(size, most) < 1:
+        if sizes.fitting_share(size, most) < 1:
             raise TooLong(
-                f"the prompt has about {sent:,} tokens, and its answer needs room for {sizes.answer(most):,}: "
+                f"the prompt has about {sent:,} tokens, and its answer needs room for {sizes.answer_room(most):,}: "
                 f"together more than the context of {sizes.context:,} (LOCI_LLM__CONTEXT)"
             )
         most = min(most, sizes.context - round(sent * SPARE))
     if most < least:
         raise TooLong(f"the answer may need {least:,} tokens; there is room for {most:,} (LOCI_LLM__MAX_TOKENS, LOCI_LLM__CONTEXT)")
     async with resources.model.slot(deadline) as left:  # before the call is written down, which has an end
-        call = await reserve(
+        call = await reserve_call(
             resources,
             namespace=namespace,
             purpose=purpose,
             model=resources.model.name,
             prompt_tokens=sent,
             completion_tokens=most,
-            least=min(most, max(LEAST, sent // 2, least)),
+            least=min(most, max(LEAST_ANSWER_TOKENS, sent // 2, least)),
             prices=Prices(resources.settings.llm.prompt_price, resources.settings.llm.completion_price),
             seconds=resources.settings.llm.deadline if left is None else left,
             job_id=job_id,
         )
         schema = form_of(answer, numbers, messages, sizes, call.completion_tokens)
-        return await _complete(call, resources.model, messages, answer, schema=schema, deadline=left, failures=failures)
+        return await _complete_and_parse(call, resources.model, messages, answer, schema=schema, deadline=left, failures=failures)
 
 
 def messages_of(prompts: Prompts, prompt: str, data: Any) -> list[Message]:
     """Input of a model: the prompt, and the data. Raises BadPrompt."""
     return [
-        {"role": "system", "content": prompts.read("data.md") + "\n\n" + prompts.read(prompt)},
+        {"role": "system", "content": prompts.read_prompt("data.md") + "\n\n" + prompts.read_prompt(prompt)},
         {"role": "user", "content": visible_json(json.dumps(data, ensure_ascii=False, default=str))},
     ]
 
@@ -192,25 +196,25 @@ async def part_that_fits(resources: Resources, answer: type[Answer], *, prompt: 
 
 def fitting(messages: list[Message], answer: type[Answer], numbers: Numbers, sizes: Sizes, settings: LLMSettings) -> float:
     """The same of messages: the smaller of what there is room for of the prompt, and of the least that an answer may need."""
-    most = sizes.answer(settings.max_tokens)
+    most = sizes.answer_room(settings.max_tokens)
     size = size_of(messages, form_of(answer, numbers, messages, sizes, most))
-    return min(sizes.fits(size, settings.max_tokens), most / least_tokens(answer, numbers))
+    return min(sizes.fitting_share(size, settings.max_tokens), most / least_tokens(answer, numbers))
 
 
-async def _complete(call: Call, model: ChatModel, messages: list[Message], answer: type[A], **how: Any) -> A:
+async def _complete_and_parse(call: Call, model: ChatModel, messages: list[Message], answer: type[A], **how: Any) -> A:
     """Ask the model and read what it answers."""
     usage = Usage()
 
-    async def work() -> tuple[Completion, A]:
+    async def ask_and_parse() -> tuple[Completion, A]:
         with traces.span("model", {"gen_ai.request.model": call.model, "loci.purpose": call.purpose}):
-            completion = await model.complete(messages, title=call.purpose, usage=usage, **how, **_less(call))
+            completion = await model.complete(messages, title=call.purpose, usage=usage, **how, **_limit_by_budget(call))
             usage.prompt_tokens, usage.completion_tokens = completion.prompt_tokens, completion.completion_tokens
             return completion, await asyncio.to_thread(read_answer, completion, answer)
 
-    return await call.run(work, usage)
+    return await call.run_and_record(ask_and_parse, usage)
 
 
-async def reserve(
+async def reserve_call(
     resources: Resources,
     *,
     namespace: str,
@@ -238,18 +242,18 @@ async def reserve(
                 seconds=seconds + GRACE,
             )
     except BudgetExceeded as error:
-        raise BudgetSpent(error.diag.message_primary or "the day's budget is spent", _moment(error)) from None
+        raise BudgetSpent(error.diag.message_primary or "the day's budget is spent", _retry_moment(error)) from None
     granted = row["completion_tokens"]
     return Call(resources, namespace, purpose, model, row["id"], prompt_tokens, granted, prices, time.monotonic())
 
 
-def _less(call: Call) -> dict[str, Any]:
+def _limit_by_budget(call: Call) -> dict[str, Any]:
     """The limit of an answer, where the budget leaves less than the settings allow."""
     most = call.resources.settings.llm.max_tokens
     return {"max_tokens": call.completion_tokens} if call.completion_tokens < most else {}
 
 
-def _moment(error: BudgetExceeded) -> datetime:
+def _retry_moment(error: BudgetExceeded) -> datetime:
     """When to ask again; the next day (UTC) where the error does not say."""
     try:
         return datetime.fromisoformat(error.diag.message_detail or "")
@@ -257,7 +261,7 @@ def _moment(error: BudgetExceeded) -> datetime:
         return datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
 
 
-def _told(error: BaseException | None) -> str | None:
+def _explain_failure(error: BaseException | None) -> str | None:
     """Why a call failed. Errors of models hold nothing of what was sent or said; of others only their kind is told."""
     if error is None:
         return None

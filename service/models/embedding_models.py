@@ -22,7 +22,7 @@ class Corpus:
     models: dict[str, ModelInUse]
 
     @property
-    def size(self) -> int:
+    def vector_count(self) -> int:
         """Vectors that a model needs for all of it."""
         return self.memories + self.entities
 
@@ -49,7 +49,7 @@ async def estimate_seconds(provider: Provider, texts: list[str], corpus: Corpus,
     if texts:
         await provider.embed(texts)
     each = (time.perf_counter() - started) / max(len(texts), 1)
-    return math.ceil(each * corpus.size / parallel)
+    return math.ceil(each * corpus.vector_count / parallel)
 
 
 async def cancel_reembedding(tx: Transaction) -> str | None:

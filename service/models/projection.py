@@ -30,7 +30,7 @@ MAGIC = b"LOCIMAP1"
 MOST_BYTES = 8 * 1024 * 1024  # of vectors in which the axes are found; some six times that in memory
 AXES = 3
 GROWN = 10
-TRIES = 5  # to find axes while memories are being erased
+AXES_TRIES = 5  # to find axes while memories are being erased
 PLACED, PATIENCE = 50, 2.0  # new points at once; seconds that a reader waits for theirs
 CLUSTERS, MEMBERS, LOOKED_AT, TURNS = 7, 4, 4000, 25  # at most; of each at least; in so many vectors; rounds of Lloyd's
 SAME = 1e-5  # square of a distance that is none
@@ -73,42 +73,42 @@ def cluster_centres(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     wanted = max(1, min(CLUSTERS, len(rows) // MEMBERS))
     centres = rows[:1]
     while len(centres) < wanted:
-        away = _distances(rows, centres).min(axis=1).astype(np.float64)
+        away = _squared_distances(rows, centres).min(axis=1).astype(np.float64)
         if away.max() < SAME:
             break  # all are where a centre is
         centres = np.vstack([centres, rows[chance.choice(len(rows), p=away / away.sum())]])
     while True:
-        centres, sizes = _settled(rows, centres)
+        centres, sizes = _recentre_clusters(rows, centres)
         if len(sizes) == 1 or sizes.min() >= MEMBERS:
             return centres
         centres = np.delete(centres, sizes.argmin(), axis=0)  # a few that stand apart are no subject
 
 
-def _settled(rows: NDArray[np.float32], centres: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+def _recentre_clusters(rows: NDArray[np.float32], centres: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
     """Centres in the middle of what is nearest to them, and how much that is."""
     for _ in range(TURNS):
-        nearest = _distances(rows, centres).argmin(axis=1)
+        nearest = _squared_distances(rows, centres).argmin(axis=1)
         moved = np.array([rows[nearest == n].mean(axis=0) if (nearest == n).any() else each for n, each in enumerate(centres)])
         if np.array_equal(moved, centres):
             break
         centres = moved.astype(np.float32)
-    return centres, np.bincount(_distances(rows, centres).argmin(axis=1), minlength=len(centres))
+    return centres, np.bincount(_squared_distances(rows, centres).argmin(axis=1), minlength=len(centres))
 
 
-def _distances(rows: NDArray[np.float32], centres: NDArray[np.float32]) -> NDArray[np.float32]:
+def _squared_distances(rows: NDArray[np.float32], centres: NDArray[np.float32]) -> NDArray[np.float32]:
     """Squares of distances, shape (rows, centres)."""
     found: NDArray[np.float32] = (rows**2).sum(1)[:, None] - 2 * rows @ centres.T + (centres**2).sum(1)
     return np.maximum(found, 0)
 
 
-def unpacked(column: bytes | None, dimensions: int) -> NDArray[np.float32]:
+def unpack_vectors(column: bytes | None, dimensions: int) -> NDArray[np.float32]:
     """A column of vectors: each is its length, two bytes that mean nothing, and 16-bit floats."""
     rows = np.frombuffer(column or b"", dtype=">f2").reshape(-1, dimensions + 2)
     return rows[:, 2:].astype(np.float32)
 
 
-def _found(sampled: SampledVectors) -> dict[str, NDArray[np.float32]]:
-    vectors = unpacked(sampled["vectors"], sampled["dimensions"])
+def _unpack_sample(sampled: SampledVectors) -> dict[str, NDArray[np.float32]]:
+    vectors = unpack_vectors(sampled["vectors"], sampled["dimensions"])
     mean, axes = principal_axes(vectors)
     return {"mean": mean, "axes": axes, "centres": cluster_centres(vectors)}
 
@@ -133,7 +133,7 @@ async def project_memories(
             f'POST /api/v1/embeddings/projection with {{"method": "umap", "dims": {dims}}} asks for one; its job says how far it is'
         )
         raise NotFound(f"no map of this namespace was made by umap in {dims} dimensions for the active model", hint=hint)
-    return await anyio.to_thread.run_sync(_packed, placed, method, dims)
+    return await anyio.to_thread.run_sync(_pack_projection, placed, method, dims)
 
 
 async def _place_new_points(read: Read, dims: Dims) -> bool:
@@ -148,18 +148,18 @@ async def _place_new_points(read: Read, dims: Dims) -> bool:
 
 async def _find_axes(read: Read, *, replace: bool) -> None:
     """Find the axes and keep them: in other vectors, where one of these was erased meanwhile."""
-    for _ in range(TRIES):
+    for _ in range(AXES_TRIES):
         sampled = await read(partial(db.sample_vectors, most_bytes=MOST_BYTES))
         if sampled is None or not sampled["vectors"]:
             return
-        found = await anyio.to_thread.run_sync(_found, sampled)
+        found = await anyio.to_thread.run_sync(_unpack_sample, sampled)
         about: dict[str, Any] = {"model_id": sampled["model_id"], "vectors": sampled["total"], "ids": sampled["ids"], **found}
         if await read(partial(db.store_projection, replace=replace, **about)):
             return
     raise Unavailable("memories are being erased, so no map can be made now", hint="Try again in a moment.")
 
 
-def _joined(column: bytes, names: list[str]) -> tuple[bytes, list[str]]:
+def _join_equal_clusters(column: bytes, names: list[str]) -> tuple[bytes, list[str]]:
     """Clusters of the same name are one: what told them apart says nothing to people. The largest first."""
     known = {name: at for at, name in enumerate(dict.fromkeys(names))}
     of = np.array([known[name] for name in names], dtype=np.int64)[np.frombuffer(column, dtype=CLUSTER["cluster"])]
@@ -167,13 +167,13 @@ def _joined(column: bytes, names: list[str]) -> tuple[bytes, list[str]]:
     return np.argsort(order)[of].astype(CLUSTER["cluster"]).tobytes(), [list(known)[at] for at in order]
 
 
-def _packed(placed: ProjectedMemories, method: Method, dims: Dims) -> bytes:
+def _pack_projection(placed: ProjectedMemories, method: Method, dims: Dims) -> bytes:
     """Magic, the length of the header in four bytes, the header as JSON, and the columns that it names, one after another."""
     row: dict[str, Any] = dict(placed)
     columns = COLUMNS
     if placed["cluster"] is not None:
         columns = {**COLUMNS, **CLUSTER}
-        row["cluster"], row["clusters"] = _joined(placed["cluster"], placed["clusters"] or [])
+        row["cluster"], row["clusters"] = _join_equal_clusters(placed["cluster"], placed["clusters"] or [])
     about = {
         "method": method,
         "dims": dims,

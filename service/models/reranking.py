@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from db import traces
 from db.models.calls import Prices
 from service.llm.model import Completion, ModelError, tokens_of
-from service.models.calls import Call, reserve
+from service.models.calls import Call, reserve_call
 from service.rerank.reranker import Judgement, Reranker
 from service.resources import Resources
 
 PURPOSE = "rerank"
 
 
-async def judge(
+async def judge_texts(
     resources: Resources,
     reranker: Reranker,
     *,
@@ -34,9 +34,9 @@ async def judge(
             return await reranker.judge(query, texts, deadline=deadline, before=before, kept=kept)
         until = time.monotonic() + deadline
         sent = sum(tokens_of(text) for text in texts) + len(texts) * tokens_of(query)
-        call = await _reserve(resources, reranker, namespace, sent, deadline)
+        call = await _reserve_call(resources, reranker, namespace, sent, deadline)
 
-        async def work() -> tuple[Completion, Judgement]:
+        async def judge_and_count() -> tuple[Completion, Judgement]:
             started = time.monotonic()
             left = until - started
             if left <= 0:
@@ -44,13 +44,13 @@ async def judge(
             judged: Judgement = await reranker.judge(query, texts, deadline=left)
             return Completion("", judged.tokens, 0, round(1000 * (time.monotonic() - started))), judged
 
-        return await call.run(work)
+        return await call.run_and_record(judge_and_count)
 
 
-async def _reserve(resources: Resources, reranker: Reranker, namespace: str, sent: int, deadline: float) -> Call:
+async def _reserve_call(resources: Resources, reranker: Reranker, namespace: str, sent: int, deadline: float) -> Call:
     try:
         async with asyncio.timeout(deadline):
-            return await reserve(
+            return await reserve_call(
                 resources,
                 namespace=namespace,
                 purpose=PURPOSE,

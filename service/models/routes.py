@@ -12,15 +12,15 @@ from loci.models.jobs import JobQueued
 from loci.models.models import EmbeddingModels, ModelCallPage, ModelUsage, ProjectionInput
 from service.http.caller import CallerDependency
 from service.http.parameters import KnownAt, Limit
-from service.http.replies import reply
-from service.http.responses import problems
+from service.http.replies import reply_json
+from service.http.responses import document_problems
 from service.models import embedding_models, projection, umap, usage
 
 call_routes = APIRouter(tags=["models"])
 embedding_routes = APIRouter(tags=["embeddings"])
 
 
-@call_routes.get("/model-calls", response_model=ModelCallPage, responses=problems(404))
+@call_routes.get("/model-calls", response_model=ModelCallPage, responses=document_problems(404))
 async def list_model_calls(
     caller: CallerDependency,
     limit: Limit = 50,
@@ -29,23 +29,23 @@ async def list_model_calls(
     job_id: Annotated[UUID | None, Query(description="Of this job")] = None,
 ) -> Response:
     """List calls of the language model, newest first: what for, tokens, cost and time. Kept for the setting job_days."""
-    return reply(
+    return reply_json(
         await caller.read(lambda tx: usage.list_model_calls(tx, limit=limit, cursor=cursor, purpose=purpose, job_id=job_id))
     )
 
 
-@call_routes.get("/model-usage", response_model=ModelUsage, responses=problems(404))
+@call_routes.get("/model-usage", response_model=ModelUsage, responses=document_problems(404))
 async def model_usage(
     caller: CallerDependency, day: Annotated[Day | None, Query(description="Of this day (UTC); default: today")] = None
 ) -> Response:
     """Show what calls of the language model have used on a day, and what is left of its budget."""
-    return reply(await caller.read(lambda tx: usage.model_usage(tx, day=day)))
+    return reply_json(await caller.read(lambda tx: usage.model_usage(tx, day=day)))
 
 
-@embedding_routes.get("/embeddings/models", response_model=EmbeddingModels, responses=problems())
+@embedding_routes.get("/embeddings/models", response_model=EmbeddingModels, responses=document_problems())
 async def list_models(caller: CallerDependency) -> Response:
     """Embedding models: the active one, one that is being filled behind it, and those of before. `loci reembed` changes it."""
-    return reply(await caller.read(embedding_models.list_embedding_models, role=None))
+    return reply_json(await caller.read(embedding_models.list_embedding_models, role=None))
 
 
 @embedding_routes.get(
@@ -53,7 +53,7 @@ async def list_models(caller: CallerDependency) -> Response:
     response_class=Response,
     responses={
         200: {"content": {projection.MEDIA: {"schema": {"type": "string", "format": "binary"}}}, "description": "The map"},
-        **problems(404),
+        **document_problems(404),
     },
 )
 async def project_memories(
@@ -74,7 +74,7 @@ async def project_memories(
     return Response(packed, media_type=projection.MEDIA)
 
 
-@embedding_routes.post("/embeddings/projection", status_code=202, response_model=JobQueued, responses=problems(404))
+@embedding_routes.post("/embeddings/projection", status_code=202, response_model=JobQueued, responses=document_problems(404))
 async def make_projection(body: ProjectionInput, caller: CallerDependency) -> Response:
     """Lay the map out anew by UMAP: what is alike stands together, in clusters that principal components do not show.
 

@@ -18,13 +18,13 @@ from db.models.projection import SampledVectors
 from db.pool import JsonObject, Transaction
 from service.jobs.job import Job
 from service.models.layout import Floats, Layout, Progress, placed_between
-from service.models.projection import unpacked
+from service.models.projection import unpack_vectors
 from service.resources import Resources
 
-LAID_OUT = 20_000
+LAID_OUT_MEMORIES = 20_000
 MOST_BYTES = 64 * 1024 * 1024  # of their vectors; twice that in memory
-PAGE = 2000  # of those that are put between them
-AT_ONCE = 1.0  # seconds of work between two reports
+PAGE_MEMORIES = 2000  # of those that are put between them
+REPORT_SECONDS = 1.0  # seconds of work between two reports
 
 
 async def request_layout(tx: Transaction, *, dims: int) -> JsonObject:
@@ -40,31 +40,31 @@ async def run_layout(resources: Resources, job: Job) -> None:
     dims: int = job.arguments["dims"]
     said: JsonObject = {"method": "umap", "dims": dims, "memories": 0, "added": 0}
     async with resources.transaction("project", job.namespace, "reader") as tx:
-        sampled = await db.sample_vectors(tx, most_bytes=MOST_BYTES, most=LAID_OUT)
+        sampled = await db.sample_vectors(tx, most_bytes=MOST_BYTES, most=LAID_OUT_MEMORIES)
     if sampled is None:
-        async with job.holding(resources, "project") as tx:
+        async with job.hold_alone(resources, "project") as tx:
             await jobs.finish_job(tx, id=job.id, result=said)
         return
-    layout = Layout(unpacked(sampled["vectors"], sampled["dimensions"]), dims)
-    steps = layout.steps()
-    while (progress := await anyio.to_thread.run_sync(_some, steps)) is not None:
-        await _report(resources, job, {**progress._asdict()})
+    layout = Layout(unpack_vectors(sampled["vectors"], sampled["dimensions"]), dims)
+    steps = layout.run_steps()
+    while (progress := await anyio.to_thread.run_sync(_work_a_while, steps)) is not None:
+        await _report_progress(resources, job, {**progress._asdict()})
     said["memories"] = len(layout.positions)
-    async with job.holding(resources, "project") as tx:
+    async with job.hold_alone(resources, "project") as tx:
         await db.store_layout(
-            tx, model_id=sampled["model_id"], ids=_ids(sampled["ids"]), positions=layout.positions, dims=dims, added=False
+            tx, model_id=sampled["model_id"], ids=_unpack_ids(sampled["ids"]), positions=layout.positions, dims=dims, added=False
         )
         if sampled["total"] <= said["memories"]:
             await jobs.finish_job(tx, id=job.id, result=said)
             return
     said["added"] = await _add_others(resources, job, sampled, layout)
-    async with job.holding(resources, "project") as tx:
+    async with job.hold_alone(resources, "project") as tx:
         await jobs.finish_job(tx, id=job.id, result=said)
 
 
-def _some(steps: Iterator[Progress]) -> Progress | None:
+def _work_a_while(steps: Iterator[Progress]) -> Progress | None:
     """Work for a while; None at the end."""
-    until = time.monotonic() + AT_ONCE
+    until = time.monotonic() + REPORT_SECONDS
     for progress in steps:
         if time.monotonic() > until:
             return progress
@@ -77,22 +77,22 @@ async def _add_others(resources: Resources, job: Job, sampled: SampledVectors, l
     about: dict[str, Any] = {"model_id": sampled["model_id"], "dims": layout.dims}
     while True:
         async with resources.transaction("project", job.namespace, "reader") as tx:
-            page = await db.unplaced_vectors(tx, **about, after=after, limit=PAGE)
-        ids = _ids(page["ids"])
+            page = await db.unplaced_vectors(tx, **about, after=after, limit=PAGE_MEMORIES)
+        ids = _unpack_ids(page["ids"])
         if not ids:
             return done
-        vectors = unpacked(page["vectors"], sampled["dimensions"])
+        vectors = unpack_vectors(page["vectors"], sampled["dimensions"])
         positions: Floats = await anyio.to_thread.run_sync(partial(placed_between, vectors, layout.rows, layout.positions))
-        async with job.holding(resources, "project") as tx:
+        async with job.hold_alone(resources, "project") as tx:
             await db.store_layout(tx, **about, ids=ids, positions=positions, added=True)
         done, after = done + len(ids), ids[-1]
-        await _report(resources, job, {"stage": "others", "done": done, "of": max(done, others)})
+        await _report_progress(resources, job, {"stage": "others", "done": done, "of": max(done, others)})
 
 
-async def _report(resources: Resources, job: Job, progress: JsonObject) -> None:
-    async with job.holding(resources, "project") as tx:
+async def _report_progress(resources: Resources, job: Job, progress: JsonObject) -> None:
+    async with job.hold_alone(resources, "project") as tx:
         await jobs.report_progress(tx, id=job.id, tries=job.tries, progress=progress)
 
 
-def _ids(column: bytes | None) -> list[UUID]:
+def _unpack_ids(column: bytes | None) -> list[UUID]:
     return [UUID(bytes=row.tobytes()) for row in np.frombuffer(column or b"", dtype="V16")]

@@ -6,7 +6,7 @@ from uuid import UUID
 from db.models import calls
 from db.models.calls import ModelCallRow, ModelUsageRow
 from db.pool import Transaction
-from service.pages import Page, page
+from service.pages import Page, make_page
 
 
 async def list_model_calls(
@@ -14,7 +14,7 @@ async def list_model_calls(
 ) -> Page[ModelCallRow]:
     """Calls of models, newest first."""
     rows = await calls.list_model_calls(tx, limit=limit + 1, cursor=cursor, purpose=purpose, job_id=job_id)
-    return page(rows, limit, "id")
+    return make_page(rows, limit, "id")
 
 
 async def model_usage(tx: Transaction, *, day: date | None) -> ModelUsageRow:

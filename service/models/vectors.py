@@ -12,11 +12,11 @@ from db.models import embeddings
 from db.models.embeddings import EntityToEmbed, MemoryToEmbed
 from db.pool import Transaction
 from service.embedding.provider import Provider, RejectedText, Vectors
-from service.embedding.turns import embed_claimed
+from service.embedding.turns import embed_claimed_rows
 
 log = logging.getLogger(__name__)
 C = TypeVar("C", MemoryToEmbed, EntityToEmbed)
-BATCH = 256
+BATCH_TEXTS = 256
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ QUEUES: tuple[Queue[Any], ...] = (MEMORIES, ENTITIES)
 
 async def embed_batch(tx: Transaction, queue: Queue[C], provider: Provider, *, model: int) -> int | None:
     """Claim a batch that waits for a model, embed and store it; how many. None: there is none to be had, or it is being changed."""
-    claimed = await queue.claim(tx, limit=BATCH, model=model)
+    claimed = await queue.claim(tx, limit=BATCH_TEXTS, model=model)
     return (await embed_and_store(tx, queue, provider, claimed) or None) if claimed else None
 
 
@@ -45,14 +45,14 @@ async def embed_and_store(tx: Transaction, queue: Queue[C], provider: Provider, 
     Texts that the provider refuses together are tried one by one.
     """
     try:
-        return await queue.store(tx, claimed=claimed, vectors=await embed_claimed(provider, claimed))
+        return await queue.store(tx, claimed=claimed, vectors=await embed_claimed_rows(provider, claimed))
     except RejectedText as error:
         log.warning("%s; trying its %d texts one by one", str(error).partition(":")[0], len(claimed))  # behind it the reply
     taken: list[C] = []
     vectors: list[Vectors] = []
     for row in claimed:
         try:
-            vectors.append(await embed_claimed(provider, [row]))
+            vectors.append(await embed_claimed_rows(provider, [row]))
             taken.append(row)
         except RejectedText as refusal:
             await embeddings.refuse_embedding(

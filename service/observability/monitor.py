@@ -10,17 +10,17 @@ from typing import get_args
 import psycopg
 
 from db.metrics import DatabaseMetrics, read_metrics
-from db.migrate import head
+from db.migrate import newest_revision
 from db.pool import Pool
 from loci.models.jobs import JobKind
 from service.observability import metrics
 from service.observability.memory import Allocator
 
 log = logging.getLogger(__name__)
-EVERY = 2.0  # seconds between looks at the pool and the process, for scrapes that another process answers
-FRESH = 5.0  # seconds for which the database's figures are good enough
-PATIENCE = 0.5  # seconds that a scrape waits for them
-TIMEOUT = 3  # seconds after which the database counts as away
+LOOK_SECONDS = 2.0  # seconds between looks at the pool and the process, for scrapes that another process answers
+FIGURES_CACHE_SECONDS = 5.0  # seconds for which the database's figures are good enough
+SCRAPE_WAIT_SECONDS = 0.5  # seconds that a scrape waits for them
+DATABASE_TIMEOUT_SECONDS = 3  # seconds after which the database counts as away
 KINDS: tuple[str, ...] = get_args(JobKind)
 POOL_STATES = {"pool_size": "size", "pool_available": "available", "requests_waiting": "requests_waiting"}
 
@@ -37,15 +37,15 @@ class Monitor:
         self._asking: asyncio.Task[None] | None = None
         self._asked = 0.0
 
-    async def run(self) -> None:
+    async def note_until_end(self) -> None:
         """Note what this process uses, and give back what it does not use any more, until cancelled."""
         while True:
-            self.note()
+            self.note_usage()
             if self._allocator.wants_trim():
-                await asyncio.to_thread(self._allocator.trim)
-            await asyncio.sleep(EVERY)
+                await asyncio.to_thread(self._allocator.trim_free_memory)
+            await asyncio.sleep(LOOK_SECONDS)
 
-    def note(self) -> None:
+    def note_usage(self) -> None:
         """Note what this process and its pool use."""
         metrics.note_process()
         stats = self._pool.get_stats()
@@ -54,14 +54,14 @@ class Monitor:
         if self._beside is not None:
             self._beside()
 
-    async def scrape(self) -> bytes:
+    async def scrape_metrics(self) -> bytes:
         """The metrics as text. Figures that the database does not say in time stay as they were."""
-        self.note()
-        if self._asking is None and time.monotonic() - self._asked > FRESH:
-            self._asking = asyncio.create_task(self._ask())
+        self.note_usage()
+        if self._asking is None and time.monotonic() - self._asked > FIGURES_CACHE_SECONDS:
+            self._asking = asyncio.create_task(self._ask_database())
         if self._asking is not None:
-            await asyncio.wait({self._asking}, timeout=PATIENCE)
-        return await asyncio.to_thread(metrics.exposition)
+            await asyncio.wait({self._asking}, timeout=SCRAPE_WAIT_SECONDS)
+        return await asyncio.to_thread(metrics.format_metrics)
 
     async def close(self) -> None:
         """End a question to the database that is under way."""
@@ -70,11 +70,11 @@ class Monitor:
             with suppress(asyncio.CancelledError):
                 await self._asking
 
-    async def _ask(self) -> None:
+    async def _ask_database(self) -> None:
         started = time.monotonic()
         try:
-            async with asyncio.timeout(TIMEOUT + 1):
-                found = await read_metrics(self._url, within=TIMEOUT, alive=self._alive)
+            async with asyncio.timeout(DATABASE_TIMEOUT_SECONDS + 1):
+                found = await read_metrics(self._url, within=DATABASE_TIMEOUT_SECONDS, alive=self._alive)
         except (psycopg.Error, TimeoutError, OSError) as error:
             metrics.DATABASE_UP.set(0)
             log.debug("no figures from the database: %s", type(error).__name__)
@@ -113,4 +113,4 @@ def set_gauges(found: DatabaseMetrics) -> None:
     metrics.INVALID_INDEXES.set(found.invalid_indexes)
     metrics.CONNECTIONS.set(found.connections)
     metrics.CONNECTIONS_MAX.set(found.connections_max)
-    metrics.SCHEMA.labels(head() or "none").set(found.revision.ok)
+    metrics.SCHEMA.labels(newest_revision() or "none").set(found.revision.ok)

@@ -26,7 +26,7 @@ class NotInstalled(Exception):
     """Traces are asked for, and the libraries that send them are missing."""
 
 
-def wanted(environment: Mapping[str, str]) -> str | None:
+def find_wanted_exporter(environment: Mapping[str, str]) -> str | None:
     """Which exporter the environment asks for: otlp, console, or None."""
     if environment.get("OTEL_SDK_DISABLED", "").lower() == "true":
         return None
@@ -40,18 +40,18 @@ def set_up_tracing() -> Callable[[], None]:
     """Make spans if the environment asks for them; the function returned sends what is left. Raises NotInstalled."""
     given = trace.get_tracer_provider()
     if not isinstance(given, (ProxyTracerProvider, NoOpTracerProvider)):
-        traces.use(given)
+        traces.set_provider(given)
         return lambda: None
-    exporter = wanted(os.environ)
+    exporter = find_wanted_exporter(os.environ)
     if exporter is None:
         return lambda: None
-    provider = _make(exporter)
-    traces.use(provider)  # not for everybody: what libraries trace may quote what they were given
+    provider = _make_provider(exporter)
+    traces.set_provider(provider)  # not for everybody: what libraries trace may quote what they were given
     shutdown: Callable[[], None] = provider.shutdown
     return shutdown
 
 
-def _make(exporter: str) -> Any:
+def _make_provider(exporter: str) -> Any:
     """A provider of the SDK that exports in batches. Sampling, resource and batches follow OTEL_* as the SDK reads them."""
     try:
         from opentelemetry.sdk.resources import Resource
@@ -75,13 +75,13 @@ def _make(exporter: str) -> Any:
 
 def context_of(headers: Mapping[str, str]) -> Context | None:
     """The trace that a caller's headers (traceparent, tracestate) continue; None: tracing is off."""
-    return None if traces.off() else PROPAGATOR.extract(headers)
+    return None if traces.is_off() else PROPAGATOR.extract(headers)
 
 
-def carried() -> dict[str, str]:
+def trace_headers() -> dict[str, str]:
     """Headers that hand the current trace on."""
     carrier: dict[str, str] = {}
-    if not traces.off():
+    if not traces.is_off():
         PROPAGATOR.inject(carrier)
     return carrier
 
@@ -89,7 +89,7 @@ def carried() -> dict[str, str]:
 @contextmanager
 def request_span(scope: dict[str, Any]) -> Iterator[Span]:
     """The server's span of a request, continued from the caller's traceparent."""
-    if traces.off():
+    if traces.is_off():
         yield trace.INVALID_SPAN
         return
     headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
@@ -98,7 +98,7 @@ def request_span(scope: dict[str, Any]) -> Iterator[Span]:
         yield span
 
 
-def answered(span: Span, method: str, route: str, status: int, facts: Mapping[str, str | None]) -> None:
+def record_answer(span: Span, method: str, route: str, status: int, facts: Mapping[str, str | None]) -> None:
     """Say on a request's span what it was and how it ended."""
     span.update_name(f"{method} {route}")
     span.set_attribute("http.route", route)

@@ -16,17 +16,17 @@ from psycopg_pool import PoolClosed, PoolTimeout
 
 from db import operations
 from db.cancellation import hear_cancellation
-from db.errors import DeadlineExceeded, LociError, Moved, RateLimited, Unavailable, translate
+from db.errors import DeadlineExceeded, LociError, Moved, RateLimited, Unavailable, translate_error
 from db.operations import ChangeRow
 from db.pool import JsonObject, Transaction
 
 log = logging.getLogger(__name__)
-GATHER = 0.05  # seconds from one read of a stream to its next: what comes meanwhile comes together
+GATHER_SECONDS = 0.05  # seconds from one read of a stream to its next: what comes meanwhile comes together
 ALL = ["*"]  # namespaces
 INNER = {"more", "place"}  # of a row of the feed: not for readers
 LINGER = 30.0  # seconds after which a connection that nobody waits on any more is given back
 LOOK_EVERY = 0.1  # seconds between looks at the feeds, for what other processes have written
-AGAIN = 1.0  # seconds until the next attempt when the database is away, or has no room or no time for one
+RETRY_SECONDS = 1.0  # seconds until the next attempt when the database is away, or has no room or no time for one
 PASSING = (Unavailable, RateLimited, DeadlineExceeded)  # what another attempt may be spared
 
 
@@ -72,25 +72,25 @@ async def read_batch(tx: Transaction, question: FeedQuestion, after: Place | Non
     asked = await operations.send_feed_bounds(tx, namespaces=question.namespaces, after=start.cursor, place=start.number)
     items: list[ChangeRow] = []
     if after is not None:
-        items = await _list(tx, question, after)
+        items = await _list_changes(tx, question, after)
     bounds = await asked.one()  # asked before the list, which has all up to there
     last = Place(bounds["last_cursor"], bounds["last_place"])
     if after is None:  # what cannot be asked is refused now, not when something comes
-        await _list(tx, question, last)
+        await _list_changes(tx, question, last)
     more = bool(items) and items[0]["more"]
     read = Place(items[-1]["cursor"], items[-1]["place"]) if items else Place(start.cursor, bounds["place"])
-    if not items and question.namespaces == ALL and _number(last) < _number(read):
+    if not items and question.namespaces == ALL and _number_of_place(last) < _number_of_place(read):
         read = Place(last.cursor, read.number)  # the namespace of its cursor has gone, and with it what would come before
-    read_to = last if after is None else read if more else max(read, last, key=_number)
+    read_to = last if after is None else read if more else max(read, last, key=_number_of_place)
     told = [{name: value for name, value in item.items() if name not in INNER} for item in items]
     return Batch(told, read_to, more, frozenset(bounds["namespace_ids"]))
 
 
-def _number(place: Place) -> int:
+def _number_of_place(place: Place) -> int:
     return place.number or 0
 
 
-async def _list(tx: Transaction, question: FeedQuestion, after: Place) -> list[ChangeRow]:
+async def _list_changes(tx: Transaction, question: FeedQuestion, after: Place) -> list[ChangeRow]:
     return await operations.read_changes(
         tx,
         namespaces=question.namespaces,
@@ -108,7 +108,7 @@ class Waiter:
     woken: asyncio.Event = field(default_factory=asyncio.Event)
     namespace_ids: frozenset[int] | None = None
 
-    async def wait(self, seconds: float) -> None:
+    async def wait_for_change(self, seconds: float) -> None:
         """Return when there may be more, or after so many seconds."""
         try:
             async with asyncio.timeout(seconds):
@@ -127,23 +127,23 @@ class Feed:
         self._grown = asyncio.Event()
         self.closed = False
 
-    async def run(self) -> None:
+    async def look_until_end(self) -> None:
         """Look at the feeds while anybody waits, until cancelled. While the database is away, readers see for themselves."""
         while True:
             hear_cancellation()
             await self._wanted.wait()
             try:
                 async with operations.glance_at_feeds(self._url) as glance:
-                    await self._look(glance)
+                    await self._look_again_and_again(glance)
             except (psycopg.Error, OSError) as error:
                 log.warning("nobody looks for changes: %s", error)
-                self.wake(None)
-                await asyncio.sleep(AGAIN)
+                self.wake_waiters(None)
+                await asyncio.sleep(RETRY_SECONDS)
 
-    async def _look(self, glance: operations.FeedGlance) -> None:
+    async def _look_again_and_again(self, glance: operations.FeedGlance) -> None:
         """Look again and again, at once when this process has made a feed grow, until nobody has waited for a while."""
-        await glance.look()
-        self.wake(None)  # what came before the first look
+        await glance.find_grown_feeds()
+        self.wake_waiters(None)  # what came before the first look
         last_waited = time.monotonic()
         while self._waiters or time.monotonic() - last_waited < LINGER:
             hear_cancellation()
@@ -153,11 +153,11 @@ class Feed:
             self._grown.clear()
             if self._waiters:
                 last_waited = time.monotonic()
-                self.wake(await glance.look())
+                self.wake_waiters(await glance.find_grown_feeds())
                 await asyncio.sleep(4 * (time.monotonic() - last_waited))  # the more feeds, the longer a look takes
         self._wanted.clear()
 
-    def grown(self) -> None:
+    def look_now(self) -> None:
         """Look now: this process has made a feed grow."""
         self._grown.set()
 
@@ -165,7 +165,7 @@ class Feed:
         """Whether anybody waits here."""
         return bool(self._waiters)
 
-    def wake(self, namespace_ids: frozenset[int] | None) -> None:
+    def wake_waiters(self, namespace_ids: frozenset[int] | None) -> None:
         """Wake those who wait for changes in these namespaces; None: all."""
         for waiter in self._waiters:
             if namespace_ids is None or waiter.namespace_ids is None or waiter.namespace_ids & namespace_ids:
@@ -174,10 +174,10 @@ class Feed:
     def close(self) -> None:
         """End all waiting, for good."""
         self.closed = True
-        self.wake(None)
+        self.wake_waiters(None)
 
     @contextmanager
-    def waiting(self) -> Iterator[Waiter]:
+    def add_waiter(self) -> Iterator[Waiter]:
         """Be woken until the block ends."""
         waiter = Waiter()
         self._waiters.add(waiter)
@@ -187,12 +187,12 @@ class Feed:
         finally:
             self._waiters.discard(waiter)
 
-    async def poll(self, read: Read, after: Place | None, wait: float) -> Batch:
+    async def poll_changes(self, read: Read, after: Place | None, wait: float) -> Batch:
         """Changes since then; without any, wait so many seconds for one."""
         if wait <= 0:
             return await read(after)
         ends = time.monotonic() + wait
-        with self.waiting() as waiter:
+        with self.add_waiter() as waiter:
             while True:
                 waiter.woken.clear()
                 batch = await read(after)
@@ -200,30 +200,30 @@ class Feed:
                 if batch.items or left <= 0 or self.closed:
                     return batch
                 after, waiter.namespace_ids = batch.read_to, batch.namespace_ids
-                await waiter.wait(left)
+                await waiter.wait_for_change(left)
 
-    async def follow(self, read: Read, after: Place | None, *, idle: float, all_namespaces: bool) -> AsyncGenerator[Batch]:
+    async def follow_changes(self, read: Read, after: Place | None, *, idle: float, all_namespaces: bool) -> AsyncGenerator[Batch]:
         """Batch after batch as changes come, first one at once; an empty one after `idle` seconds in which nothing came.
 
         A database that is away is waited for, and so is one that has no room or no time. Ends when the feed is closed. Raises
         what `read` raises otherwise.
         """
         told = float("-inf")
-        with self.waiting() as waiter:
+        with self.add_waiter() as waiter:
             while not self.closed:
                 began = time.monotonic()
                 waiter.woken.clear()
-                batch = await self._read(read, after, first=told < 0)
+                batch = await self._read_batch(read, after, first=told < 0)
                 if batch is not None:
                     after, waiter.namespace_ids = batch.read_to, None if all_namespaces else batch.namespace_ids
                 if batch is not None and (batch.items or time.monotonic() - told >= idle):
                     yield batch
                     told = time.monotonic()
                 if batch is None or not batch.more:
-                    await waiter.wait(AGAIN if batch is None else max(told + idle - time.monotonic(), 0))
-                    await asyncio.sleep(max(began + GATHER - time.monotonic(), 0))
+                    await waiter.wait_for_change(RETRY_SECONDS if batch is None else max(told + idle - time.monotonic(), 0))
+                    await asyncio.sleep(max(began + GATHER_SECONDS - time.monotonic(), 0))
 
-    async def _read(self, read: Read, after: Place | None, *, first: bool) -> Batch | None:
+    async def _read_batch(self, read: Read, after: Place | None, *, first: bool) -> Batch | None:
         """A batch; None: not now, which the first read of a stream raises: the database is away, or there is too much to do.
 
         A namespace that has moved to another cell is no longer read here: its reader finds it there.
@@ -231,7 +231,7 @@ class Feed:
         try:
             return await read(after)
         except (LociError, psycopg.Error, PoolTimeout, PoolClosed) as error:
-            known = error if isinstance(error, LociError) else translate(error)
+            known = error if isinstance(error, LociError) else translate_error(error)
             if first or self.closed or not isinstance(known, PASSING) or isinstance(known, Moved):
                 raise
             log.warning("a stream of changes waits for the database: %s", error)

@@ -5,7 +5,7 @@ from uuid import UUID
 from db import operations
 from db.operations import ListedOperation, OperationChangeRow, OperationFilter, OperationRow
 from db.pool import Transaction
-from service.pages import Page, page
+from service.pages import Page, make_page
 
 __all__ = ["OperationFilter", "get_operation", "list_changes_of", "list_operations"]
 
@@ -14,7 +14,7 @@ async def list_operations(
     tx: Transaction, wanted: OperationFilter, *, limit: int, cursor: str | None = None
 ) -> Page[ListedOperation]:
     """Operations, newest first, with counts of their changes."""
-    return page(await operations.list_operations(tx, wanted, limit=limit + 1, cursor=cursor), limit)
+    return make_page(await operations.list_operations(tx, wanted, limit=limit + 1, cursor=cursor), limit)
 
 
 async def get_operation(tx: Transaction, *, id: UUID) -> OperationRow:

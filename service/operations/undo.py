@@ -32,14 +32,14 @@ async def undo_operation(
     """
     decaying = False
 
-    async def work(tx: Transaction) -> JsonObject:
+    async def undo_in_transaction(tx: Transaction) -> JsonObject:
         nonlocal decaying
         row = await operations.undo_operation(tx, id=id, skip_changed=skip_changed)
         decaying = row["decaying"]
         done = {name: value for name, value in row.items() if name != "decaying"}
         return {**done, "dry_run": False, "changes": [], "more": 0}
 
-    done = await run(work)
+    done = await run(undo_in_transaction)
     if decaying:
         try:
             await finish_decay_changes(open_transaction, retried)

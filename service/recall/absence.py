@@ -29,19 +29,19 @@ async def explain_absence(resources: Resources, read: Read, question: Question, 
     """Ask again, without leaving a trace, and say what became of one memory."""
     question = replace(question, log=False, session_id=None, explain=False)
 
-    async def examined(tx: Transaction) -> ExaminedMemory:
+    async def examine_in_transaction(tx: Transaction) -> ExaminedMemory:
         used = await find_active_model(resources.provider, tx)
         embedding, _ = await embed_question(tx, question, used, resources.settings.embedding)
         return await examine_memory(tx, memory=memory, query=question.query, embedding=embedding, scope=question.scope)
 
-    found: ExaminedMemory = await read(examined)
+    found: ExaminedMemory = await read(examine_in_transaction)
     for check in found["checks"]:
-        check["asked"], check["has"] = _utc(check["asked"]), _utc(check["has"])
+        check["asked"], check["has"] = _format_utc(check["asked"]), _format_utc(check["has"])
     answer, ranking = await rank_memory(resources, read, question)
     shown = next((nth for nth, row in enumerate(answer.results, start=1) if row.get("id") == found["id"]), None)
-    said = _said(ranking, found, shown)
+    said = _describe_place(ranking, found, shown)
     last = answer.results[-1]["score"] if answer.results else None
-    dropped_by, because = _verdict(ranking, found, said, shown, last)
+    dropped_by, because = _judge_absence(ranking, found, said, shown, last)
     return {
         "memory_id": found["id"],
         "lineage": found["lineage"],
@@ -51,38 +51,40 @@ async def explain_absence(resources: Resources, read: Read, question: Question, 
         **said,
         "last_score": last,
         "checks": found["checks"],
-        "arms": [_arm(ranking, found, arm) for arm in _arms(ranking)],
+        "arms": [_describe_arm(ranking, found, arm) for arm in _list_possible_arms(ranking)],
         "instead": found["instead"],
     }
 
 
-def _utc(value: Any) -> Any:
+def _format_utc(value: Any) -> Any:
     """Moments as elsewhere in the API: what JSON of the database ends in +00:00."""
     if isinstance(value, list):
-        return [_utc(each) for each in value]
+        return [_format_utc(each) for each in value]
     return value.removesuffix("+00:00") + "Z" if isinstance(value, str) and MOMENT.fullmatch(value) else value
 
 
-def _said(ranking: Ranking, found: ExaminedMemory, shown: int | None) -> JsonObject:
+def _describe_place(ranking: Ranking, found: ExaminedMemory, shown: int | None) -> JsonObject:
     """Where it is among all hits."""
     key = found["doc_id"]
     order = ranking.best_of(len(ranking.fused.scores))
     ranked = key in ranking.fused.scores
     return {
         "rank": shown or (order.index(key) + 1 if ranked else None),
-        "score": ranking.score(key) if ranked else None,
+        "score": ranking.score_of(key) if ranked else None,
         "hits": len(order),
         "relevance": ranking.relevance.get(key),
     }
 
 
-def _verdict(ranking: Ranking, found: ExaminedMemory, said: JsonObject, shown: int | None, last: float | None) -> tuple[str, str]:
+def _judge_absence(
+    ranking: Ranking, found: ExaminedMemory, said: JsonObject, shown: int | None, last: float | None
+) -> tuple[str, str]:
     """The first thing that dropped it, and a sentence."""
     if shown is not None:
         return "nothing", f"it is result {shown} of this answer"
     failed = next((check for check in found["checks"] if not check["passes"]), None)
     if failed is not None:
-        return _failed(failed, found)
+        return _explain_failed_check(failed, found)
     if said["rank"] is None:
         return "arms", "no arm found it"
     least = ranking.plan.question.min_relevance
@@ -94,7 +96,7 @@ def _verdict(ranking: Ranking, found: ExaminedMemory, said: JsonObject, shown: i
     return "rank", f"it is hit {said['rank']} of {said['hits']}; {k} were asked for, and the last of them scores {last:.3g}"
 
 
-def _failed(check: JsonObject, found: ExaminedMemory) -> tuple[str, str]:
+def _explain_failed_check(check: JsonObject, found: ExaminedMemory) -> tuple[str, str]:
     name, has = check["name"], check["has"]
     if name == "known_at":
         return "time", f"it was not known then: it was written at {has}"
@@ -108,13 +110,13 @@ def _failed(check: JsonObject, found: ExaminedMemory) -> tuple[str, str]:
     return "filter", f"the filter {name} asks for {check['asked']}; it has {has if has is not None else 'nothing of that'}"
 
 
-def _arms(ranking: Ranking) -> list[str]:
+def _list_possible_arms(ranking: Ranking) -> list[str]:
     """The arms that this answer could have: those asked for, and the one over names, which comes with the graph."""
     asked = [arm for arm in ranking.plan.question.arms if arm not in {"working_memory", "conversation"}]
     return [*asked, *(["names"] if "names" in ranking.arms or "graph" in asked else [])]
 
 
-def _arm(ranking: Ranking, found: ExaminedMemory, arm: str) -> JsonObject:
+def _describe_arm(ranking: Ranking, found: ExaminedMemory, arm: str) -> JsonObject:
     """The effect of one arm on it."""
     hits, key = ranking.arms.get(arm), found["doc_id"]
     place: dict[str, Any] = ranks_by_arm(ranking, key).get(arm, {"rank": None, "score": None})
@@ -125,21 +127,26 @@ def _arm(ranking: Ranking, found: ExaminedMemory, arm: str) -> JsonObject:
         "part": ranking.fused.parts.get(arm, {}).get(key),
         "hits": len(scores),
         "last_score": scores[-1] if scores else None,
-        "because": "it is among the hits" if place["rank"] else _missed(ranking, found, arm, len(scores)),
+        "because": "it is among the hits" if place["rank"] else _explain_missing_arm(ranking, found, arm, len(scores)),
     }
 
 
-def _missed(ranking: Ranking, found: ExaminedMemory, arm: str, hits: int) -> str:
+def _explain_missing_arm(ranking: Ranking, found: ExaminedMemory, arm: str, hits: int) -> str:
     """Why an arm does not have it."""
     if arm in ranking.skipped:
         return f"the arm took no part: {ranking.skipped[arm]}"
     if any(not check["passes"] for check in found["checks"]):
         return "times, status and filters come first, and it does not pass"
-    reasons = {"lexical": _words(found), "vector": _meaning(found, hits), "graph": _graph(ranking, found, hits), **AROUND}
+    reasons = {
+        "lexical": _explain_word_arm(found),
+        "vector": _explain_meaning_arm(found, hits),
+        "graph": _explain_graph_arm(ranking, found, hits),
+        **AROUND,
+    }
     return reasons.get(arm, "the arm did not find it")
 
 
-def _graph(ranking: Ranking, found: ExaminedMemory, hits: int) -> str:
+def _explain_graph_arm(ranking: Ranking, found: ExaminedMemory, hits: int) -> str:
     if not found["named"]:
         return "the question names no entity"
     if found["mentioned"]:
@@ -150,13 +157,13 @@ def _graph(ranking: Ranking, found: ExaminedMemory, hits: int) -> str:
     return "it mentions none of the entities that the question names, nor their neighbours within reach"
 
 
-def _words(found: ExaminedMemory) -> str:
+def _explain_word_arm(found: ExaminedMemory) -> str:
     if found["covered"]:
         return f"it has {found['covered']:.0%} of the question's words, by their rarity; others have more"
     return "it has none of the question's words"
 
 
-def _meaning(found: ExaminedMemory, hits: int) -> str:
+def _explain_meaning_arm(found: ExaminedMemory, hits: int) -> str:
     if found["vector"] is None:
         return "there is no embedding model"
     if found["vector"] == "waits":

@@ -13,7 +13,7 @@ from service.observability.metrics import PHASE_SECONDS
 from service.recall.log import log_recall, ranks_by_arm
 from service.recall.plan import Fused, Plan
 from service.recall.ranking import Ranking, note_hits
-from service.recall.sources import by_place, pack, unpack
+from service.recall.sources import by_place, pack_hit, unpack_hit
 from service.recall.timing import milliseconds_since
 from service.rerank.pieces import Kept
 
@@ -49,7 +49,7 @@ class Answer:
     reranked: JsonObject | None = None
     rewritten: JsonObject | None = None
 
-    def shown(self) -> JsonObject:
+    def to_reply(self) -> JsonObject:
         """The answer as it is sent."""
         return {name: value for name, value in vars(self).items() if name not in SAID or value is not None}
 
@@ -67,7 +67,7 @@ class Pending:
     pieces: list[tuple[int, Any]] = field(default_factory=list)
 
     @classmethod
-    async def send(cls, ranking: Ranking, beside: Iterable[int] = (), keeps: str | None = None) -> "Pending":
+    async def send_query(cls, ranking: Ranking, beside: Iterable[int] = (), keeps: str | None = None) -> "Pending":
         """Send for the memories, and for others that a reranker reads `beside` them, without waiting.
 
         `keeps`: the model of whom what it has read of them is sent for, too.
@@ -89,18 +89,18 @@ class Pending:
     async def read_pieces(self) -> dict[int, Kept]:
         """Fetch what a reranker has read, by hit; also after the transaction."""
         return {
-            pack(place, "memory", row["doc_id"]): Kept(row["text_hash"], row["pieces"])
+            pack_hit(place, "memory", row["doc_id"]): Kept(row["text_hash"], row["pieces"])
             for place, cursor in self.pieces
             for row in await cursor.all()
         }
 
-    async def read(self) -> dict[int, JsonObject]:
+    async def read_rows(self) -> dict[int, JsonObject]:
         """Fetch the memories, also after the transaction: a row for each hit that is still there."""
         found = dict(self.ranking.asked.rows)
         for place, cursor in self.rows:
             name = self.ranking.asked.sources[place].name
             for row in await cursor.all():
-                key = pack(place, "memory", row.pop("cursor"))
+                key = pack_hit(place, "memory", row.pop("cursor"))
                 if row["contradicts"] is None:
                     del row["contradicts"]
                 found[key] = {"tier": "memory", "namespace": name, **row}
@@ -108,13 +108,13 @@ class Pending:
         return found
 
 
-async def note(tx: Transaction | None, ranking: Ranking) -> UUID | None:
+async def note_recall(tx: Transaction | None, ranking: Ranking) -> UUID | None:
     """Note what the session found by words again, and log the recall, without waiting; its id in the log, if it is logged.
 
     `tx`: another transaction than the one in which it was ranked; None: the same.
     """
     if tx is not None:
-        ranking = ranking.within(tx)
+        ranking = ranking.rebind_to(tx)
     await note_hits(ranking)
     return await log_recall(ranking)
 
@@ -122,12 +122,12 @@ async def note(tx: Transaction | None, ranking: Ranking) -> UUID | None:
 def answer_of(ranking: Ranking, found: dict[int, JsonObject], recall_id: UUID | None) -> Answer:
     """The answer that a ranking and its memories make."""
     return Answer(
-        [_result(ranking, key, found[key]) for key in ranking.best if key in found],
+        [_make_result(ranking, key, found[key]) for key in ranking.best if key in found],
         ranking.found.constraints,
         ranking.found.entities,
         ranking.skipped,
         milliseconds_since(ranking.started),
-        ranking.server,
+        ranking.server_kind,
         ranking.found.waits,
         max(ranking.relevance.values(), default=None),
         ranking.left_out,
@@ -135,18 +135,18 @@ def answer_of(ranking: Ranking, found: dict[int, JsonObject], recall_id: UUID | 
     )
 
 
-def _result(ranking: Ranking, key: int, row: JsonObject) -> JsonObject:
+def _make_result(ranking: Ranking, key: int, row: JsonObject) -> JsonObject:
     """A memory, entry or turn with its score, and with `explain` what that is made of."""
-    row["score"] = ranking.score(key)
+    row["score"] = ranking.score_of(key)
     row["relevance"] = ranking.relevance.get(key)
     if ranking.plan.question.explain:
-        row["explain"] = explain(ranking, key)
+        row["explain"] = explain_parts(ranking, key)
         if others := row.get("contradicts"):
             row["explain"]["because"] += f"; may contradict {', '.join(map(str, others))}: not settled yet"
     return row
 
 
-def explain(ranking: Ranking, key: int) -> JsonObject:
+def explain_parts(ranking: Ranking, key: int) -> JsonObject:
     """Parts of a score: each arm's with its rank, score, weight and path; the subject and speaker; what neighbours lent.
 
     `waited`: its vector was not stored yet; its place in the vector arm is that of one made with the question, or of its words.
@@ -154,10 +154,10 @@ def explain(ranking: Ranking, key: int) -> JsonObject:
     plan, fused, arms = ranking.plan, ranking.fused, ranks_by_arm(ranking, key)
     for name, arm in arms.items():
         arm["part"] = fused.parts[name].get(key)
-        arm["weight"] = None if plan.relative else plan.weight(name)
+        arm["weight"] = None if plan.uses_relative_scores else plan.arm_weight(name)
         arm["path"] = ranking.arms[name].paths.get(key)
     shown: JsonObject = {
-        "because": because(plan, fused, key),
+        "because": explain_score(plan, fused, key),
         "fusion": plan.fusion,
         "rrf_k": plan.k if plan.fusion == "rrf" else None,
         "added": fused.added.get(key, 0.0),
@@ -166,24 +166,24 @@ def explain(ranking: Ranking, key: int) -> JsonObject:
         "standing": fused.standings.get(key),
         "arms": arms,
     }
-    if plan.period is not None:
-        period = plan.period
+    if plan.question_period is not None:
+        period = plan.question_period
         shown["time"] = {"said": period.said, "from": period.start, "to": period.end, "nearness": fused.times.get(key, 0.0)}
     shown |= ranking.notes.get(key, {})
     if (moved := shown.get("succession")) is not None:
         place = (
             f"{moved['place']} of {moved['of']} that tell the same, the latest first" if "of" in moved else "behind what tells it"
         )
-        shown["because"] += f"; ranked by {ranking.score(key):.3g}: {place}"
-    if (evidence := fused.evidence.get(unpack(key)[0])) is not None and key in ranking.relevance:
-        shown["relevance"] = evidence.shown() | {"share": ranking.relevance[key] / evidence.answers}
+        shown["because"] += f"; ranked by {ranking.score_of(key):.3g}: {place}"
+    if (evidence := fused.evidence.get(unpack_hit(key)[0])) is not None and key in ranking.relevance:
+        shown["relevance"] = evidence.to_explanation() | {"share": ranking.relevance[key] / evidence.answer_likelihood}
     return {**shown, "waited": True} if key in ranking.found.waited else shown
 
 
-def because(plan: Plan, fused: Fused, key: int) -> str:
+def explain_score(plan: Plan, fused: Fused, key: int) -> str:
     """One line that says what a score is made of."""
     parts = [f"{name} {part[key]:.3g}" for name, part in fused.parts.items() if key in part]
-    if plan.relative:
+    if plan.uses_relative_scores:
         return f"{fused.scores[key]:.3g} = mean of {', '.join(parts)}"
     near = fused.times.get(key, 0.0)
     if stands := fused.added.get(key, 0.0) - plan.time_part(near):

@@ -10,13 +10,13 @@ from functools import partial
 from uuid import UUID
 
 from db.pool import JsonObject, Transaction
-from service.recall.answer import Answer, Pending, answer_of, note
+from service.recall.answer import Answer, Pending, answer_of, note_recall
 from service.recall.enough import as_many_as_answer
-from service.recall.log import is_logged
+from service.recall.log import may_be_in_log
 from service.recall.passages import add_passages, long_results
 from service.recall.question import Question
 from service.recall.ranking import Ranking
-from service.recall.rerank import rerank, results_to_judge, to_judge
+from service.recall.rerank import rerank_best, results_to_judge, to_judge
 from service.recall.rewrite import Read, rank_with, rewrite_question
 from service.recall.succession import later_first
 from service.resources import Resources
@@ -37,22 +37,22 @@ async def rank_memory(resources: Resources, read: Read, question: Question) -> t
     most, reason = results_to_judge(resources, question)
     skipped = {name: why for name, why in (("rewrite", rewritten.reason), ("rerank", reason)) if why is not None}
 
-    async def ranked(tx: Transaction) -> tuple[Pending, UUID | None]:
+    async def rank_once(tx: Transaction) -> tuple[Pending, UUID | None]:
         made = await rank_with(tx, question, rewritten.questions, resources.provider, resources.settings.embedding)
         made = made if rewritten.questions else await later_first(made)
         ranking = replace(made, started=started, skipped=made.skipped | skipped)
         if most:  # noted when it has been judged
             ranking = replace(ranking, best=ranking.best_of(max(question.k, most)))
             return await to_judge(resources, ranking, most), None
-        ranking = as_many_as_answer(ranking).likely()
-        return await Pending.send(ranking), await note(None, ranking)
+        ranking = as_many_as_answer(ranking).drop_irrelevant()
+        return await Pending.send_query(ranking), await note_recall(None, ranking)
 
-    pending, recall_id = await read(ranked)
-    ranking, rows, judged = pending.ranking, await pending.read(), None
+    pending, recall_id = await read(rank_once)
+    ranking, rows, judged = pending.ranking, await pending.read_rows(), None
     if most:
-        ranking, judged = await rerank(resources, ranking, rows, most, await pending.read_pieces())
-        ranking = as_many_as_answer(replace(ranking, best=ranking.best[: question.k])).likely()
-        recall_id = await read(partial(note, ranking=ranking)) if _is_noted(ranking) else None
+        ranking, judged = await rerank_best(resources, ranking, rows, most, await pending.read_pieces())
+        ranking = as_many_as_answer(replace(ranking, best=ranking.best[: question.k])).drop_irrelevant()
+        recall_id = await read(partial(note_recall, ranking=ranking)) if _has_notes(ranking) else None
     if question.max_chars is not None:
         await _show_passages(resources, read, ranking, rows, question.max_chars)
     answer = answer_of(ranking, rows, recall_id)
@@ -66,9 +66,9 @@ async def _show_passages(resources: Resources, read: Read, ranking: Ranking, row
     """Say of results that are long for their room which passage answers; no transaction where none is."""
     long, longest = long_results(ranking, rows, room)
     if long:
-        await read(lambda tx: add_passages(ranking.within(tx), rows, long, longest, resources.provider))
+        await read(lambda tx: add_passages(ranking.rebind_to(tx), rows, long, longest, resources.provider))
 
 
-def _is_noted(ranking: Ranking) -> bool:
+def _has_notes(ranking: Ranking) -> bool:
     """Whether anything is to be noted of a recall: what a session found again, or the recall in a log."""
-    return ranking.plan.question.session_id is not None or is_logged(ranking)
+    return ranking.plan.question.session_id is not None or may_be_in_log(ranking)

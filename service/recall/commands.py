@@ -6,12 +6,23 @@ from typing import Annotated, Any, Literal
 import typer
 
 from service.cli.output import echo, print_table
-from service.cli.rest import service
-from service.cli.shell import AsOf, Failure, KnownAt, Namespace, tell
+from service.cli.rest import open_service
+from service.cli.shell import AsOf, Failure, KnownAt, Namespace, tell_result
 
 Rewriting = Literal["decompose", "hypothetical"]
-ROOM = 16_000  # characters of all contents: of a long one the passage is shown
-SHOWN = ("results", "constraints", "entities", "skipped", "took_ms", "waiting", "relevance", "left_out", "reranked", "rewritten")
+PRINTED_CHARACTERS = 16_000  # characters of all contents: of a long one the passage is shown
+PRINTED_FIELDS = (
+    "results",
+    "constraints",
+    "entities",
+    "skipped",
+    "took_ms",
+    "waiting",
+    "relevance",
+    "left_out",
+    "reranked",
+    "rewritten",
+)
 
 
 def recall(
@@ -35,13 +46,18 @@ def recall(
 ) -> None:
     """Find the memories that answer a question."""
     stated = {"query": query, "k": k, "as_of": as_of, "known_at": known_at, "explain": explain, "min_relevance": min_relevance}
-    stated |= {"user": user, "max_chars": ROOM, "rerank": rerank if top_n is None or rerank is False else top_n, "rewrite": rewrite}
-    with service(namespace) as rest:
+    stated |= {
+        "user": user,
+        "max_chars": PRINTED_CHARACTERS,
+        "rerank": rerank if top_n is None or rerank is False else top_n,
+        "rewrite": rewrite,
+    }
+    with open_service(namespace) as rest:
         answer = rest.post("/recall", **stated)
-    tell({name: answer[name] for name in SHOWN if name in answer}, lambda: _tell(answer, explain=explain))
+    tell_result({name: answer[name] for name in PRINTED_FIELDS if name in answer}, lambda: _tell_answer(answer, explain=explain))
 
 
-def _tell(answer: dict[str, Any], *, explain: bool) -> None:
+def _tell_answer(answer: dict[str, Any], *, explain: bool) -> None:
     for name, reason in answer["skipped"].items():
         echo(f"without {name}: {reason}", err=True)
     if answer.get("waiting"):
@@ -62,11 +78,11 @@ def _tell_results(rows: list[dict[str, Any]], *, explain: bool) -> None:
     names = ("score", "relevance", "content", "category", "valid_from")
     columns = ["score", "relevance", "memory", "category", "valid_from", *(["arms (rank)"] if explain else [])]
     shown = [{**row, "content": f"… {passage['text']} …"} if (passage := row.get("passage")) else row for row in rows]
-    cells = [[*(row.get(name) for name in names), *([_arms(row["explain"])] if explain else [])] for row in shown]
+    cells = [[*(row.get(name) for name in names), *([_format_arms(row["explain"])] if explain else [])] for row in shown]
     print_table(columns, cells, fold="memory")
 
 
-def _arms(explanation: dict[str, Any]) -> str:
+def _format_arms(explanation: dict[str, Any]) -> str:
     arms = ", ".join(f"{name} {hit['rank']}" for name, hit in explanation["arms"].items()) or "neighbour"
     return f"{arms}; before reranking {explanation['rerank']['own_rank']}" if explanation.get("rerank") else arms
 
@@ -93,17 +109,17 @@ def tune(
     worker of the service, and without LOCI_URL this command.
     """
     rows = None if questions is None else _read_questions(questions)
-    with service(namespace, worker=wait) as rest:
+    with open_service(namespace, worker=wait) as rest:
         made = rest.post("/recall/tune", questions=rows, k=k, fusion=fusion, apply=apply)
         echo(f"job {made['job_id']} {'waits' if made['created'] else 'waited already'}", err=True)
         if not wait:
-            tell(made, lambda: None)
+            tell_result(made, lambda: None)
             return
         told: set[int] = set()
-        job = rest.finished(made["job_id"], lambda job: _tell_progress(job, told))
+        job = rest.wait_for_job(made["job_id"], lambda job: _tell_progress(job, told))
     if job["state"] != "succeeded":
         raise Failure(f"the job is {job['state']}: {job['error'] or 'it says nothing more'}")
-    tell(job["result"], lambda: _tell_tuning(job["result"], k))
+    tell_result(job["result"], lambda: _tell_tuning(job["result"], k))
 
 
 def _read_questions(path: Path) -> list[Any]:

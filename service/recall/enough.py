@@ -17,6 +17,6 @@ def as_many_as_answer(ranking: Ranking) -> Ranking:
     if not question.auto or not best:
         return ranking
     judged = any("rerank" in note for note in ranking.notes.values())
-    least = (JUDGED_SHARE if judged else SHARE) * ranking.score(best[0])
-    count = sum(ranking.score(key) >= least for key in best)
+    least = (JUDGED_SHARE if judged else SHARE) * ranking.score_of(best[0])
+    count = sum(ranking.score_of(key) >= least for key in best)
     return replace(ranking, best=best[: min(question.k, max(FEWEST, count))])

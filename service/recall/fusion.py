@@ -8,7 +8,7 @@ Id = TypeVar("Id", int, str)
 Neighbours = Mapping[Id, Sequence[tuple[Id, float]]]
 
 
-def ranked(scores: Mapping[Id, float]) -> list[Id]:
+def order_by_score(scores: Mapping[Id, float]) -> list[Id]:
     """Ids by falling score; equal scores by id, so that the order never depends on the input's."""
     return sorted(sorted(scores), key=scores.__getitem__, reverse=True)  # both sorts keep what is equal in its order; no pairs
 
@@ -22,7 +22,7 @@ def reciprocal_rank(rankings: Iterable[tuple[Iterable[Id], float]], *, k: float)
     return fused
 
 
-def normalised(scores: Mapping[Id, float]) -> dict[Id, float]:
+def normalise_scores(scores: Mapping[Id, float]) -> dict[Id, float]:
     """Scores of an arm over its best: 0 to 1."""
     best = max(scores.values(), default=0.0)
     return {key: score / best if best > 0 else 0.0 for key, score in scores.items()}
@@ -33,11 +33,11 @@ def relative_score(arms: Iterable[Mapping[Id, float]]) -> dict[Id, float]:
 
     So a further match never costs an id its rank.
     """
-    hit = [normalised(scores) for scores in arms if scores]
-    return linear((scores, 1 / len(hit)) for scores in hit)
+    hit = [normalise_scores(scores) for scores in arms if scores]
+    return add_weighted_scores((scores, 1 / len(hit)) for scores in hit)
 
 
-def linear(arms: Iterable[tuple[Mapping[Id, float], float]]) -> dict[Id, float]:
+def add_weighted_scores(arms: Iterable[tuple[Mapping[Id, float], float]]) -> dict[Id, float]:
     """Fuse (scores, weight) pairs: each id gets the sum of weight × score (Bruch, Gai and Ingber, TOIS 2023)."""
     fused: dict[Id, float] = {}
     for scores, weight in arms:
@@ -46,15 +46,15 @@ def linear(arms: Iterable[tuple[Mapping[Id, float], float]]) -> dict[Id, float]:
     return fused
 
 
-def above(scores: Mapping[Id, float], mean: Mapping[Id, float]) -> dict[Id, float]:
+def scores_above_mean(scores: Mapping[Id, float], mean: Mapping[Id, float]) -> dict[Id, float]:
     """Scores by how far they stand above their mean, over the largest such distance: 0 to 1."""
     over = {key: max(0.0, score - mean[key]) for key, score in scores.items()}
     if not any(over.values()):
         return dict.fromkeys(scores, 1.0)
-    return normalised(over)
+    return normalise_scores(over)
 
 
-def lent(scores: Mapping[Id, float], neighbours: Neighbours[Id]) -> dict[Id, float]:
+def lend_to_neighbours(scores: Mapping[Id, float], neighbours: Neighbours[Id]) -> dict[Id, float]:
     """Score that each id gets from its neighbours: the share that each lends. Neighbours may be ids that were not found.
 
     In a conversation the answer often stands beside the turn that has the words.

@@ -5,9 +5,9 @@ from uuid import UUID
 from db.pool import JsonObject, Transaction
 from db.recall import log
 from db.recall.log import ListedRecall, MemoryRecallRow, RecallRow
-from service.pages import Page, page
+from service.pages import Page, make_page
 from service.recall.ranking import Ranking
-from service.recall.sources import Source, by_place, unpack
+from service.recall.sources import Source, by_place, unpack_hit
 from service.recall.timing import milliseconds_since
 from service.uuid7 import uuid7
 
@@ -28,7 +28,7 @@ async def log_recall(ranking: Ranking) -> UUID | None:
     """
     question, asked = ranking.plan.question, ranking.asked
     answered = by_place(ranking.best) or dict.fromkeys(range(len(asked.sources[:1])))
-    logging = [asked.sources[place] for place in answered if _logs(question.log, asked.sources[place])]
+    logging = [asked.sources[place] for place in answered if _wants_log(question.log, asked.sources[place])]
     if not logging:
         return None
     recall_id = uuid7()  # one for all namespaces that log it
@@ -47,42 +47,42 @@ async def log_recall(ranking: Ranking) -> UUID | None:
         "took_ms": milliseconds_since(ranking.started),
     }
     for source in logging:
-        await log.log_recall(source.tx, recall=recall, results=_logged(ranking, source.place))
+        await log.log_recall(source.tx, recall=recall, results=_list_log_rows(ranking, source.place))
     return recall_id
 
 
-def is_logged(ranking: Ranking) -> bool:
+def may_be_in_log(ranking: Ranking) -> bool:
     """Whether a namespace that was searched may log it."""
-    return any(_logs(ranking.plan.question.log, source) for source in ranking.asked.sources)
+    return any(_wants_log(ranking.plan.question.log, source) for source in ranking.asked.sources)
 
 
-def _logs(asked: bool | None, source: Source) -> bool:
+def _wants_log(asked: bool | None, source: Source) -> bool:
     return bool(source.settings["recall_log"]) if asked is None else asked
 
 
-def _logged(ranking: Ranking, of: int) -> list[JsonObject]:
+def _list_log_rows(ranking: Ranking, of: int) -> list[JsonObject]:
     """The memories of one namespace in an answer, as the log has them."""
     return [
         {
             "document": number,
             "rank": nth,
-            "score": ranking.score(key),
+            "score": ranking.score_of(key),
             "arms": ranks_by_arm(ranking, key),
         }
         for nth, key in enumerate(ranking.best, start=1)
-        for place, tier, number in [unpack(key)]
+        for place, tier, number in [unpack_hit(key)]
         if (place, tier) == (of, "memory")
     ]
 
 
 async def list_recalls(tx: Transaction, *, session_id: str | None, limit: int, cursor: str | None) -> Page[ListedRecall]:
     """Logged recalls, newest first."""
-    return page(await log.list_recalls(tx, session_id=session_id, limit=limit + 1, cursor=cursor), limit)
+    return make_page(await log.list_recalls(tx, session_id=session_id, limit=limit + 1, cursor=cursor), limit)
 
 
 async def list_memory_recalls(tx: Transaction, *, id: UUID, limit: int, cursor: str | None) -> Page[MemoryRecallRow]:
     """Logged recalls that had a memory in their answer, newest first."""
-    return page(await log.list_memory_recalls(tx, id=id, limit=limit + 1, cursor=cursor), limit)
+    return make_page(await log.list_memory_recalls(tx, id=id, limit=limit + 1, cursor=cursor), limit)
 
 
 async def get_recall(tx: Transaction, *, id: UUID) -> RecallRow:

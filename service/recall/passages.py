@@ -15,9 +15,9 @@ from db.recall.windows import rank_windows
 from service.embedding.active import ActiveModel, active_model
 from service.embedding.provider import EmbeddingError, Provider, WordProvider
 from service.recall.ranking import Ranking
-from service.recall.sources import unpack
+from service.recall.sources import unpack_hit
 from service.recall.waiting import ENDPOINT
-from service.text.passages import LEAST, WINDOW, Passage, cut_windows, fair_share, passage_around
+from service.text.passages import LEAST_PASSAGE_CHARACTERS, WINDOW, Passage, cut_windows, fair_share, passage_around
 
 PART, WHOLE = 8000, 100_000  # characters of a long text that are looked into closely: where words lead there, and elsewhere
 LINE = 120  # characters that stand beside a content in its line
@@ -32,17 +32,17 @@ async def find_passages(
     """The passage of each text that answers a question, at most so long."""
     if not query or not texts:
         return [passage_around(text, cut := cut_windows(text, longest), [0.0] * len(cut), longest) for text in texts]
-    ranges = await _promising(tx, query, texts)
+    ranges = await _choose_promising_parts(tx, query, texts)
     parts = [text[start:end] for text, (start, end) in zip(texts, ranges, strict=True)]
     windows = [cut_windows(part, longest) for part in parts]
-    scores = await _scores(tx, query, parts, windows, active_model(provider))
+    scores = await _score_windows(tx, query, parts, windows, active_model(provider))
     found = [passage_around(part, cut, score, longest) for part, cut, score in zip(parts, windows, scores, strict=True)]
     return [
         Passage(passage.text, start + passage.start, start + passage.end) for passage, (start, _) in zip(found, ranges, strict=True)
     ]
 
 
-async def _promising(tx: Transaction, query: str, texts: Sequence[str]) -> list[tuple[int, int]]:
+async def _choose_promising_parts(tx: Transaction, query: str, texts: Sequence[str]) -> list[tuple[int, int]]:
     """Which part of each text is looked into closely: of a long one that with the best words, else as much as is cheap."""
     ranges = [(0, WHOLE)] * len(texts)
     long = [number for number, text in enumerate(texts) if len(text) > PART]
@@ -57,7 +57,7 @@ async def _promising(tx: Transaction, query: str, texts: Sequence[str]) -> list[
     return ranges
 
 
-async def _scores(
+async def _score_windows(
     tx: Transaction, query: str, texts: Sequence[str], windows: Sequence[list[tuple[int, int]]], used: ActiveModel
 ) -> list[list[float]]:
     """How well each window answers: its score by words over the best of its text, and a part for its meaning."""
@@ -66,7 +66,7 @@ async def _scores(
     by_words = np.zeros(len(parts))
     for row in await rank_windows(tx, query=query, texts=numbers, windows=parts):
         by_words[row["nth"] - 1] = row["score"]
-    near = await _nearness(query, parts, by_words, used)
+    near = await _window_cosines(query, parts, by_words, used)
     scores, first = [], 0
     for cut in windows:
         of_text = slice(first, first + len(cut))
@@ -75,7 +75,7 @@ async def _scores(
     return scores
 
 
-async def _nearness(query: str, parts: list[str], by_words: np.ndarray, used: ActiveModel) -> np.ndarray:
+async def _window_cosines(query: str, parts: list[str], by_words: np.ndarray, used: ActiveModel) -> np.ndarray:
     """Cosines of windows with the question; NaN where none was made: the best by words, then the first ones, have one."""
     near = np.full(len(parts), np.nan)
     provider = used.provider
@@ -104,8 +104,8 @@ def _above_least(near: np.ndarray) -> np.ndarray:
 
 def long_results(ranking: Ranking, rows: Mapping[int, JsonObject], room: int) -> tuple[list[int], int]:
     """Results whose contents are longer than their share of `room`, and how long a passage of them is."""
-    contents = {key: _content(rows[key]) for key in ranking.best if key in rows}
-    share = max(LEAST, fair_share((len(content) + LINE for content in contents.values()), room) - LINE)
+    contents = {key: _find_long_content(rows[key]) for key in ranking.best if key in rows}
+    share = max(LEAST_PASSAGE_CHARACTERS, fair_share((len(content) + LINE for content in contents.values()), room) - LINE)
     return [key for key, content in contents.items() if len(content) > share], share
 
 
@@ -115,15 +115,15 @@ async def add_passages(
     """Say of long results which passage answers: a call for each namespace that they are of."""
     places: dict[int, list[int]] = {}
     for key in long:
-        places.setdefault(unpack(key)[0], []).append(key)
+        places.setdefault(unpack_hit(key)[0], []).append(key)
     for place, keys in places.items():
         tx, query = ranking.asked.sources[place].tx, ranking.plan.question.query
-        found = await find_passages(tx, query, [_content(rows[key]) for key in keys], longest, provider)
+        found = await find_passages(tx, query, [_find_long_content(rows[key]) for key in keys], longest, provider)
         for key, passage in zip(keys, found, strict=True):
             rows[key]["passage"] = vars(passage)
 
 
-def _content(row: JsonObject) -> str:
+def _find_long_content(row: JsonObject) -> str:
     """The long text of a result, if there is one."""
     content = row["value"] if "value" in row else row["content"]
     return content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)

@@ -11,10 +11,10 @@ from typing import Any
 
 from db.recall.search import Hits
 from loci.models.recall import Fusion
-from service.recall.fusion import above, linear, normalised, reciprocal_rank, relative_score
+from service.recall.fusion import add_weighted_scores, normalise_scores, reciprocal_rank, relative_score, scores_above_mean
 from service.recall.question import Question
 from service.recall.relevance import OTHERS, Evidence
-from service.recall.sources import unpack
+from service.recall.sources import unpack_hit
 from service.text.periods import Period, period_of
 from service.text.relations import IDLE
 
@@ -64,9 +64,13 @@ class Plan:
         """K of reciprocal rank fusion."""
         return float(self.settings["rrf_k"] if self.question.rrf_k is None else self.question.rrf_k)
 
-    def fuse(self, parts: Mapping[str, Mapping[int, float]]) -> dict[int, float]:
+    def fuse_parts(self, parts: Mapping[str, Mapping[int, float]]) -> dict[int, float]:
         """One score a hit from what the arms add."""
-        return relative_score(parts.values()) if self.relative else linear((part, 1.0) for part in parts.values())
+        return (
+            relative_score(parts.values())
+            if self.uses_relative_scores
+            else add_weighted_scores((part, 1.0) for part in parts.values())
+        )
 
     @property
     def fusion(self) -> Fusion:
@@ -74,41 +78,45 @@ class Plan:
         return self.question.fusion or self.settings["fusion"]
 
     @property
-    def relative(self) -> bool:
+    def uses_relative_scores(self) -> bool:
         """Whether scores are averaged, which leaves weights, k and neighbours out of it."""
         return self.fusion == "relative_score"
 
-    def normalised(self, arm: str, hits: Hits, mean: Mapping[int, float], share: Mapping[int, float]) -> dict[int, float]:
+    def normalise_arm(self, arm: str, hits: Hits, mean: Mapping[int, float], share: Mapping[int, float]) -> dict[int, float]:
         """Scores of an arm as they are added or averaged, 0 to 1.
 
         Figures by namespace: `mean` cosine; `share` of a name's weight there. A long memory has many names, so that one
         shared with another says little.
         """
-        if self.relative:
+        if self.uses_relative_scores:
             lowest = self.settings["relative_similarity"] if arm == "vector" else 0.0
-            return normalised({key: score for key, score in hits.scores.items() if score >= lowest})
+            return normalise_scores({key: score for key, score in hits.scores.items() if score >= lowest})
         if arm == "vector":
-            lowest, few = min(hits.scores.values(), default=0.0), Counter(unpack(key)[0] for key in hits.scores)
+            lowest, few = min(hits.scores.values(), default=0.0), Counter(unpack_hit(key)[0] for key in hits.scores)
             means = {place: mean.get(place, lowest) * n * n / (n * n + MEAN_OF_FEW**2) for place, n in few.items()}
-            return above(hits.scores, {key: means[unpack(key)[0]] for key in hits.scores})
+            return scores_above_mean(hits.scores, {key: means[unpack_hit(key)[0]] for key in hits.scores})
         if arm == "names":
-            return {key: min(1.0, score / NAMES_FULL) * share.get(unpack(key)[0], 1.0) for key, score in hits.scores.items()}
-        return normalised(hits.scores)
+            return {key: min(1.0, score / NAMES_FULL) * share.get(unpack_hit(key)[0], 1.0) for key, score in hits.scores.items()}
+        return normalise_scores(hits.scores)
 
-    def parts(
+    def arm_parts(
         self, arms: Mapping[str, Hits], mean: Mapping[int, float], share: Mapping[int, float] | None = None
     ) -> dict[str, dict[int, float]]:
         """Each arm's part in the score of each hit that it found; with relative_score, the scores that are averaged."""
         if self.fusion == "rrf":
-            return {name: reciprocal_rank([(hits.scores, self.weight(name))], k=self.k) for name, hits in arms.items()}
-        scores = {name: self.normalised(name, hits, mean, share or {}) for name, hits in arms.items()}
-        return scores if self.relative else {name: linear([(of, self.weight(name))]) for name, of in scores.items()}
+            return {name: reciprocal_rank([(hits.scores, self.arm_weight(name))], k=self.k) for name, hits in arms.items()}
+        scores = {name: self.normalise_arm(name, hits, mean, share or {}) for name, hits in arms.items()}
+        return (
+            scores
+            if self.uses_relative_scores
+            else {name: add_weighted_scores([(of, self.arm_weight(name))]) for name, of in scores.items()}
+        )
 
-    def weight(self, arm: str) -> float:
+    def arm_weight(self, arm: str) -> float:
         """Weight of an arm."""
         return self.weights.get(arm, 1.0)
 
-    def factor(self, source: str | None, standing: str | None, *, several: bool, spoken: bool, own: bool) -> float:
+    def standing_factor(self, source: str | None, standing: str | None, *, several: bool, spoken: bool, own: bool) -> float:
         """Factor of a memory's score for its speaker and its subject.
 
         `several`: more than one speaker is named. `spoken`: among the hits are some of a speaker who is named; only beside these it
@@ -126,11 +134,11 @@ class Plan:
             return factors.get("own" if own else standing or "", 1.0) * weight
         return factors.get(standing or "", 1.0)
 
-    def nearness(self, gap: float) -> float:
+    def time_nearness(self, gap: float) -> float:
         """How near a memory that began so many days from the time that the question asks about is to it: 1 within it."""
-        if self.period is None or not gap:
+        if self.question_period is None or not gap:
             return 1.0
-        days = (self.period.end - self.period.start) / timedelta(days=1)
+        days = (self.question_period.end - self.question_period.start) / timedelta(days=1)
         return BESIDE_TIME * exp(-abs(gap) / sqrt(max(1.0, days)))
 
     def time_part(self, near: float) -> float:
@@ -140,9 +148,9 @@ class Plan:
     @cached_property
     def asks_of_time_alone(self) -> bool:
         """Whether a question has a time, and else only words that every question has."""
-        if self.period is None:
+        if self.question_period is None:
             return False
-        beside = self.question.query.lower().replace(self.period.said.lower(), " ")
+        beside = self.question.query.lower().replace(self.question_period.said.lower(), " ")
         return {*WORD.findall(beside)} <= IDLE | DEEDS
 
     def time_factor(self, near: float) -> float:
@@ -150,7 +158,7 @@ class Plan:
         return 1.0 + (TIME_FACTOR - 1.0) * near
 
     @cached_property
-    def period(self) -> Period | None:
+    def question_period(self) -> Period | None:
         """The time that the question asks about."""
         return period_of(self.question.query, self.question.asked_at)
 

@@ -11,7 +11,7 @@ from loci.models.recall import Fusion, RecallInput
 
 Arm = Literal["lexical", "vector", "graph", "hierarchy", "walk", "working_memory", "conversation"]
 Rewriting = Literal["decompose", "hypothetical"]
-MOST = 50  # results where their number is left open
+DEFAULT_RESULTS = 50  # results where their number is left open
 ARMS: tuple[Arm, ...] = ("lexical", "vector", "graph", "hierarchy", "walk")
 
 
@@ -59,7 +59,7 @@ def question_of(stated: RecallInput) -> Question:
     """The question that a request asks."""
     return Question(
         query=stated.query,
-        k=MOST if stated.k == "auto" else stated.k,
+        k=DEFAULT_RESULTS if stated.k == "auto" else stated.k,
         auto=stated.k == "auto",
         arms=tuple(dict.fromkeys(stated.arms)) if stated.arms else ARMS,
         weights=stated.weights.model_dump(exclude_none=True) if stated.weights else {},

@@ -14,13 +14,13 @@ from db.sessions import feedback
 from service.embedding import active as embedding_models
 from service.embedding.active import ActiveModel, ActiveProvider, active_model, embed_words
 from service.embedding.provider import Provider
-from service.recall.fusion import lent, linear, ranked
+from service.recall.fusion import add_weighted_scores, lend_to_neighbours, order_by_score
 from service.recall.plan import LENT_TO_STANDING, NAMING_ARMS, SUBJECTS, Fused, Plan, first_word
 from service.recall.question import Question, asked_in, text_to_embed
-from service.recall.relevance import Evidence, gather, nearest, raise_own, relevance
+from service.recall.relevance import Evidence, estimate_relevance, gather_evidence, nearest_by_namespace, raise_own
 from service.recall.second import second_opinion
-from service.recall.sources import Asked, Source, ask_arms, by_place, hits_at_place, is_memory, join_hits, pack
-from service.recall.timing import count_arm_seconds, phase
+from service.recall.sources import Asked, Source, ask_arms, by_place, hits_at_place, is_memory, join_hits, pack_hit
+from service.recall.timing import count_arm_seconds, time_phase
 from service.recall.waiting import add_waiting
 from service.settings import EmbeddingSettings
 
@@ -28,7 +28,7 @@ LENDERS = 100
 SHARES = (0.5, 0.25)  # of a hit's score that the turns one and two away from it get; measured: docs/design/recall.md
 
 
-async def rank(tx: Transaction, question: Question, provider: Provider | None, settings: EmbeddingSettings) -> "Ranking":
+async def rank_question(tx: Transaction, question: Question, provider: Provider | None, settings: EmbeddingSettings) -> "Ranking":
     """Ask the arms and fuse them, without reading the memories or noting anything.
 
     A dead embedding endpoint costs its arm, not the answer.
@@ -36,21 +36,21 @@ async def rank(tx: Transaction, question: Question, provider: Provider | None, s
     started = time.perf_counter()
     skipped: dict[str, str] = {}
     async with second_opinion(tx, question, provider) as second:
-        asked, used = await _asked(tx, question, provider, settings, skipped)
+        asked, used = await _ask_arms(tx, question, provider, settings, skipped)
         count_arm_seconds(asked.found.took)
         arms = asked.found.arms
-        near = nearest(arms.get("vector"))
+        near = nearest_by_namespace(arms.get("vector"))
         if question.similarity is not None:
             require_similarity(arms, question.similarity)
         weights = dict(asked.settings["weights"])
         if used.provider is not None:
             weights["vector"] = weights.get("vector", 1.0) * used.provider.weight
-        plan = Plan(asked_in(question, (await tx.entered()).time_zone), {**weights, **question.weights}, asked.settings)
+        plan = Plan(asked_in(question, (await tx.read_caller()).time_zone), {**weights, **question.weights}, asked.settings)
         if second is not None:
             await second.join(plan, asked, skipped)
-    with phase("around"):
-        fused = await _around(plan, asked, arms, near)
-    return Ranking(plan, ranked(fused.scores)[: question.k], fused, arms, asked.found, skipped, started, asked)
+    with time_phase("around"):
+        fused = await _expand_and_fuse(plan, asked, arms, near)
+    return Ranking(plan, order_by_score(fused.scores)[: question.k], fused, arms, asked.found, skipped, started, asked)
 
 
 async def note_hits(ranking: "Ranking") -> None:
@@ -69,7 +69,8 @@ class Ranking:
     `final`: scores that somebody gave in place of fused ones, and `notes` what the explanation says of that; see rewrite.py and
     rerank.py. Where one namespace is searched, memories are their document numbers; other hits have their row in `asked.rows`.
     `near`: the turns beside some hits and the share that each gets, where a reranker reads them; see `with_turns`.
-    `relevance`: of each memory found, how likely it answers; `left_out`: how many were less likely than is asked for; see `likely`.
+    `relevance`: of each memory found, how likely it answers; `left_out`: how many were less likely than is asked for; see
+    `drop_irrelevant`.
     """
 
     plan: Plan
@@ -87,37 +88,37 @@ class Ranking:
     left_out: int = 0
 
     @property
-    def server(self) -> ServerKind:
+    def server_kind(self) -> ServerKind:
         """The kind of server that ranked."""
         return self.asked.server
 
-    def score(self, key: int) -> float:
+    def score_of(self, key: int) -> float:
         """Scores that a hit is ranked by."""
         return self.final[key] if key in self.final else self.fused.scores[key]
 
     def plain_score(self, key: int) -> float:
         """The same without what it counts who said it and whom it is about."""
-        return self.score(key) / self.fused.factors.get(key, 1.0)
+        return self.score_of(key) / self.fused.factors.get(key, 1.0)
 
     def best_of(self, count: int) -> list[int]:
         """The best hits by what they are ranked by."""
-        return ranked({key: self.score(key) for key in self.fused.scores})[:count]
+        return order_by_score({key: self.score_of(key) for key in self.fused.scores})[:count]
 
-    def likely(self) -> "Ranking":
+    def drop_irrelevant(self) -> "Ranking":
         """The same with how likely each of the best answers, and without those that are less likely than is asked for."""
         favours = {key: factor for key, factor in self.fused.factors.items() if factor > 1 and key not in self.final}
-        scores = {key: self.score(key) for key in self.best}
-        given = raise_own(relevance(self.best, scores, self.fused.evidence, favours), scores, self.fused.standings)
+        scores = {key: self.score_of(key) for key in self.best}
+        given = raise_own(estimate_relevance(self.best, scores, self.fused.evidence, favours), scores, self.fused.standings)
         least = self.plan.question.min_relevance or 0.0
         best = [key for key in self.best if given.get(key, 1.0) >= least]
         return replace(self, best=best, relevance=given, left_out=len(self.best) - len(best))
 
-    def within(self, tx: Transaction) -> "Ranking":
+    def rebind_to(self, tx: Transaction) -> "Ranking":
         """The same, to be noted in another transaction."""
-        sources = [replace(source, tx=tx.within(source.name)) for source in self.asked.sources]
+        sources = [replace(source, tx=tx.for_namespace(source.name)) for source in self.asked.sources]
         return replace(self, asked=replace(self.asked, sources=sources))
 
-    def documents(self, place: int = 0) -> list[int]:
+    def best_documents(self, place: int = 0) -> list[int]:
         """Document numbers of the memories among the best, best first, of the namespace at this place."""
         return by_place(self.best).get(place, [])
 
@@ -134,7 +135,7 @@ def require_similarity(arms: dict[str, Hits], similarity: float) -> None:
         arms["vector"].scores = near
 
 
-async def _asked(
+async def _ask_arms(
     tx: Transaction, question: Question, provider: Provider | None, settings: EmbeddingSettings, skipped: dict[str, str]
 ) -> tuple[Asked, ActiveModel]:
     """Embed the question and ask the arms; what embedded it.
@@ -144,15 +145,15 @@ async def _asked(
     """
     for last in (False, False, True):
         used = active_model(provider)
-        with phase("embed"):
+        with time_phase("embed"):
             embedding, reason = await embed_question(tx, question, used, settings)
-        with phase("arms"):
+        with time_phase("arms"):
             model = None if question.embedding is not None else used.model
             asked = await ask_arms(tx, question, embedding, skipped, model)
         active = asked.found.model
         if not isinstance(provider, ActiveProvider) or model is None or active is None or active == model:
             break
-        await provider.follow(tx)
+        await provider.follow_active_model(tx)
         if "vector" not in question.arms:
             break
         if last:
@@ -160,7 +161,7 @@ async def _asked(
     if reason is not None:
         skipped["vector"] = reason
     if isinstance(provider, ActiveProvider) and asked.found.waiting and used.model != asked.found.model:
-        used = await provider.follow(tx)  # a question with a vector of its own comes before the first look
+        used = await provider.follow_active_model(tx)  # a question with a vector of its own comes before the first look
     await add_waiting(asked.found, used, int(asked.settings["depth"]))
     return asked, used
 
@@ -182,35 +183,35 @@ async def embed_question(
     return await embedding_models.embed_question(await text_to_embed(tx, question), used, settings)
 
 
-async def _around(plan: Plan, asked: Asked, arms: dict[str, Hits], near: Mapping[int, float]) -> Fused:
+async def _expand_and_fuse(plan: Plan, asked: Asked, arms: dict[str, Hits], near: Mapping[int, float]) -> Fused:
     """Fuse the arms, add what stands around the best hits, lend to their neighbours in time, and look who said what.
 
     `near`: the best cosine by the place of a namespace.
     """
     depth, mean = int(plan.settings["depth"]), asked.found.mean
-    parts = plan.parts(arms, mean)
-    seeds = [key for key in ranked(plan.fuse(parts)) if is_memory(key)][:LENDERS]
+    parts = plan.arm_parts(arms, mean)
+    seeds = [key for key in order_by_score(plan.fuse_parts(parts)) if is_memory(key)][:LENDERS]
     if not seeds:
-        return Fused(plan.fuse(parts), parts)
-    found = await _ask_around(plan, asked.sources, [] if plan.relative else seeds, seeds[:20])
-    around = Around({}, {}, {}, {}, {}, {})
+        return Fused(plan.fuse_parts(parts), parts)
+    found = await _ask_around(plan, asked.sources, [] if plan.uses_relative_scores else seeds, seeds[:20])
+    around = Surroundings({}, {}, {}, {}, {}, {})
     for place, expansion in found:
         count_arm_seconds(expansion.took)
-        around.add(place, expansion)
-    linked = [] if around.spoken else found  # who speaks is named so often that names which hits share say little
+        around.add_expansion(place, expansion)
+    linked = [] if around.names_a_speaker else found  # who speaks is named so often that names which hits share say little
     for name, more in (
         ("names", [hits_at_place(each.linked, place) for place, each in linked if each.linked.scores]),
         ("hierarchy", [hits_at_place(each.hierarchy, place) for place, each in found if each.hierarchy.scores]),
     ):
         if more:
             arms[name] = join_hits(more, depth)
-            parts |= plan.parts({name: arms[name]}, mean, around.shares)
-    evidence = gather(around.coverage, near, mean, around.sources, around.named, around.standings)
-    return around.fused(plan, parts, evidence)
+            parts |= plan.arm_parts({name: arms[name]}, mean, around.shares)
+    evidence = gather_evidence(around.coverage, near, mean, around.sources, around.named_sources, around.standings)
+    return around.fuse_with_neighbours(plan, parts, evidence)
 
 
 @dataclass(frozen=True)
-class Around:
+class Surroundings:
     """Surroundings of the best hits: neighbours in time, with the share of each, who said what, and how much of the question."""
 
     near: dict[int, list[tuple[int, float]]]
@@ -220,9 +221,9 @@ class Around:
     standings: dict[int, str]  # how memories stand to whom the question is about
     gaps: dict[int, float]  # days from the time that the question asks about
 
-    def add(self, place: int, found: Expansion) -> None:
+    def add_expansion(self, place: int, found: Expansion) -> None:
         """Hits in the namespace at a place."""
-        base = pack(place, "memory", 0)
+        base = pack_hit(place, "memory", 0)
         self.coverage[place] = found.coverage
         self.shares[place] = found.share
         self.sources.update({base | number: source for number, source in found.sources.items()})
@@ -232,38 +233,38 @@ class Around:
             self.near[base | number] = [(base | other, found.share * SHARES[distance - 1]) for other, distance in near]
 
     @property
-    def spoken(self) -> bool:
+    def names_a_speaker(self) -> bool:
         """Whether one whom the question names also speaks."""
         return bool({"told", "said"} & set(self.standings.values()))
 
     @property
-    def named(self) -> set[str]:
+    def named_sources(self) -> set[str]:
         """Sources that the question names."""
         return {source for key, source in self.sources.items() if self.standings.get(key) in {"told", "said"}}
 
-    def fused(self, plan: Plan, parts: dict[str, dict[int, float]], evidence: dict[int, Evidence]) -> Fused:
+    def fuse_with_neighbours(self, plan: Plan, parts: dict[str, dict[int, float]], evidence: dict[int, Evidence]) -> Fused:
         """Scores with what neighbours lend, times what it counts who said it."""
-        alone, kinds = plan.fuse(parts), set(self.standings.values())
-        given = lent({key: alone[key] for key in ranked(alone)[:LENDERS]}, self.near)
-        naming = linear((part, 1.0) for name, part in parts.items() if name in NAMING_ARMS)
+        alone, kinds = plan.fuse_parts(parts), set(self.standings.values())
+        given = lend_to_neighbours({key: alone[key] for key in order_by_score(alone)[:LENDERS]}, self.near)
+        naming = add_weighted_scores((part, 1.0) for name, part in parts.items() if name in NAMING_ARMS)
         added = {key: plan.standing_part(standing, naming.get(key, 0.0)) for key, standing in self.standings.items()}
         if kinds & SUBJECTS:
             given = {key: share * LENT_TO_STANDING for key, share in given.items()}
         beside = {
-            "several": len({first_word(source) for source in self.named}) > 1,
-            "spoken": self.spoken,
+            "several": len({first_word(source) for source in self.named_sources}) > 1,
+            "spoken": self.names_a_speaker,
             "own": "own" in kinds,
         }
 
         @cache  # few speakers and standings among many memories
         def factor(source: str | None, standing: str | None) -> float:
-            return plan.factor(source, standing, **beside)
+            return plan.standing_factor(source, standing, **beside)
 
         factors = {key: factor(self.sources.get(key), self.standings.get(key)) for key in {*self.sources, *self.standings}}
-        times = {key: plan.nearness(gap) for key, gap in self.gaps.items()}
+        times = {key: plan.time_nearness(gap) for key, gap in self.gaps.items()}
         factors |= {key: factors.get(key, 1.0) * plan.time_factor(near) for key, near in times.items()}
         added |= {key: added.get(key, 0.0) + plan.time_part(near) for key, near in times.items()}
-        scores = linear(((alone, 1.0), (given, 1.0), (added, 1.0)))
+        scores = add_weighted_scores(((alone, 1.0), (given, 1.0), (added, 1.0)))
         for key in factors.keys() & scores.keys():
             scores[key] *= factors[key]
         return Fused(scores, parts, given, factors, self.sources, evidence, self.near, self.shares, self.standings, added, times)
@@ -271,9 +272,9 @@ class Around:
 
 async def with_turns(ranking: Ranking, keys: list[int]) -> Ranking:
     """The same, with the turns beside these hits. One more round trip."""
-    around = Around({}, {}, {}, {}, {}, {})
+    around = Surroundings({}, {}, {}, {}, {}, {})
     for place, found in await _ask_around(ranking.plan, ranking.asked.sources, keys, []):
-        around.add(place, found)
+        around.add_expansion(place, found)
     return replace(ranking, near=around.near)
 
 
@@ -291,7 +292,7 @@ async def _ask_around(plan: Plan, sources: list[Source], documents: list[int], s
                 arms=list(question.arms) if seeds else [],
                 scope=question.scope,
                 user=question.user,
-                period=None if plan.period is None else (plan.period.start, plan.period.end),
+                period=None if plan.question_period is None else (plan.question_period.start, plan.question_period.end),
             ),
         )
         for place in {**of, **near}

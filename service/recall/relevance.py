@@ -13,11 +13,11 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from db.recall.search import Coverage, Hits
-from service.recall.sources import by_place, pack, unpack
+from service.recall.sources import by_place, pack_hit, unpack_hit
 
 MEAN_FROM = 20  # vectors of which a mean counts for half
 STEEP = 3  # power of a score over the best one: what stands behind answers less often than its score says
-FEW = 100  # memories up to which their number says little
+FEW_MEMORIES = 100  # memories up to which their number says little
 
 
 class Topic(NamedTuple):
@@ -27,7 +27,7 @@ class Topic(NamedTuple):
     coverage: float  # of the question's terms, by their rarity, by the one memory that has most; times ln(1 + how many there are)
     nearness: float  # of the nearest vector: cosine above the mean of the namespace, over what is left to 1
     unknown: float  # ln(1 + terms of the question that nothing here has)
-    memories: float  # ln of how many there are and FEW more: among many, something always matches
+    memories: float  # ln of how many there are and FEW_MEMORIES more: among many, something always matches
 
 
 WITH_VECTORS = Topic(0.41, 2.9, 5.09, -1.19, -0.61)
@@ -58,39 +58,39 @@ class Evidence:
     said: float | None = None
 
     @property
-    def topic(self) -> float:
+    def topic_likelihood(self) -> float:
         """How likely it is that this is spoken of here."""
         by = BY_WORDS if self.nearness is None else WITH_VECTORS
         said = by.coverage * self.coverage * math.log1p(self.terms)
         near = by.nearness * max(0.0, self.nearness or 0.0)
-        size = by.unknown * math.log1p(self.unknown) + by.memories * math.log(FEW + max(1, self.memories))
+        size = by.unknown * math.log1p(self.unknown) + by.memories * math.log(FEW_MEMORIES + max(1, self.memories))
         return sigmoid(by.constant + said + near + size)
 
     @property
-    def speaker(self) -> float:
+    def speaker_likelihood(self) -> float:
         """How likely it is that the one whom the question names said it; 1 where it names nobody."""
         return 1.0 if self.said is None else sigmoid(SPEAKER[0] + SPEAKER[1] * self.said)
 
     @property
-    def answers(self) -> float:
+    def answer_likelihood(self) -> float:
         """How likely it is that what was found answers the question."""
-        return self.topic * self.speaker
+        return self.topic_likelihood * self.speaker_likelihood
 
-    def shown(self) -> dict[str, float | int | None]:
+    def to_explanation(self) -> dict[str, float | int | None]:
         """For `explain`."""
-        return {**vars(self), "topic": self.topic, "speaker": self.speaker}
+        return {**vars(self), "topic": self.topic_likelihood, "speaker": self.speaker_likelihood}
 
 
-def nearest(vector: Hits | None) -> dict[int, float]:
+def nearest_by_namespace(vector: Hits | None) -> dict[int, float]:
     """The best cosine by the place of a namespace, of those in which something was found by meaning."""
     best: dict[int, float] = {}
     for key, score in vector.scores.items() if vector else ():
-        place = unpack(key)[0]
+        place = unpack_hit(key)[0]
         best[place] = max(score, best.get(place, -1.0))
     return best
 
 
-def gather(
+def gather_evidence(
     found: Mapping[int, Coverage],
     near: Mapping[int, float],
     mean: Mapping[int, float],
@@ -104,10 +104,10 @@ def gather(
     if len(named) == 1:
         others |= {key for key, source in sources.items() if source not in named and key not in standings}
     for place, coverage in found.items():
-        shares, said, base = coverage.shares, None, pack(place, "memory", 0)
-        if (others or len(named) == 1) and (all_ := _squares(shares.values())):
-            said = 1 - _squares(share for key, share in shares.items() if base | key in others) / all_
-        nearness = _above(near[place], mean.get(place, 0.0), coverage.memories) if place in near else None
+        shares, said, base = coverage.shares, None, pack_hit(place, "memory", 0)
+        if (others or len(named) == 1) and (all_ := _root_of_squares(shares.values())):
+            said = 1 - _root_of_squares(share for key, share in shares.items() if base | key in others) / all_
+        nearness = _cosine_above_mean(near[place], mean.get(place, 0.0), coverage.memories) if place in near else None
         most, terms, unknown = max(shares.values(), default=0.0), coverage.terms, coverage.unknown
         evidence[place] = Evidence(most, nearness, terms, unknown, coverage.memories, said)
     return evidence
@@ -126,17 +126,17 @@ def raise_own(given: dict[int, float], scores: Mapping[int, float], standings: M
     return raised
 
 
-def _squares(shares: Iterable[float]) -> float:
+def _root_of_squares(shares: Iterable[float]) -> float:
     return sum(share * share for share in shares)
 
 
-def _above(cosine: float, mean: float, memories: int) -> float:
+def _cosine_above_mean(cosine: float, mean: float, memories: int) -> float:
     """How far a cosine stands above the mean of the namespace, over what is left to 1. A mean of few counts less."""
     mean *= memories / (memories + MEAN_FROM)
     return max(0.0, (cosine - mean) / (1 - mean)) if mean < 1 else 0.0
 
 
-def relevance(
+def estimate_relevance(
     best: list[int], scores: Mapping[int, float], evidence: Mapping[int, Evidence], favours: Mapping[int, float]
 ) -> dict[int, float]:
     """For each memory among the hits, best first: what its namespace answers, times the cube of its score over the best one there.
@@ -147,8 +147,8 @@ def relevance(
     """
     given = {}
     for place, numbers in by_place(best).items():
-        whole = evidence[place].answers if place in evidence else 0.0
-        keys = [pack(place, "memory", number) for number in numbers]
+        whole = evidence[place].answer_likelihood if place in evidence else 0.0
+        keys = [pack_hit(place, "memory", number) for number in numbers]
         top, share = scores[keys[0]], 0.0
         plain = top / favours.get(keys[0], 1.0)
         for key in reversed(keys):

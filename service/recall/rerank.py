@@ -13,17 +13,17 @@ from typing import Any
 from db.pool import JsonObject
 from service.jobs.job import Postponed
 from service.llm.model import ModelError
-from service.models.reranking import judge
+from service.models.reranking import judge_texts
 from service.recall.answer import Pending
-from service.recall.fusion import Neighbours, lent
+from service.recall.fusion import Neighbours, lend_to_neighbours
 from service.recall.question import Question
 from service.recall.ranking import Ranking, with_turns
-from service.recall.sources import is_memory, unpack
-from service.recall.timing import phase
-from service.rerank.pieces import Kept, Reading, done, known
+from service.recall.sources import is_memory, unpack_hit
+from service.recall.timing import time_phase
+from service.rerank.pieces import Kept, Reading, find_stored_pieces, finished_reading
 from service.rerank.reranker import Read, Reranker, StillReading
 from service.resources import Resources
-from service.text.subject import statement
+from service.text.subject import format_statement
 
 LONGEST_QUESTION = 2000  # characters of the question that a reranker reads
 FLOOR = 0.5  # of the best judgement: one above this is not worth nothing because it is the least of few
@@ -42,10 +42,10 @@ def results_to_judge(resources: Resources, question: Question) -> tuple[int, str
 
 def turns_to_read(ranking: Ranking) -> list[int]:
     """Turns beside the results to judge that are no results themselves."""
-    return sorted({turn for turns in beside(ranking.near).values() for turn in turns} - set(ranking.best))
+    return sorted({turn for turns in neighbouring_turns(ranking.near).values() for turn in turns} - set(ranking.best))
 
 
-def beside(near: Neighbours[int]) -> dict[int, list[int]]:
+def neighbouring_turns(near: Neighbours[int]) -> dict[int, list[int]]:
     """The turns right before and after each. The nearer ones of up to two on each side have the larger share."""
     largest = {key: max((share for _, share in others), default=0.0) for key, others in near.items()}
     return {key: [other for other, share in others if share == largest[key]] for key, others in near.items()}
@@ -55,13 +55,13 @@ async def to_judge(resources: Resources, ranking: Ranking, most: int) -> Pending
     """Send for what a reranker reads: the first `most` of the ranking, with the turns beside them where it reads these."""
     reranker = resources.reranker
     if reranker is None or not most:
-        return await Pending.send(ranking)
+        return await Pending.send_query(ranking)
     if reranker.reads_turns:
         ranking = await with_turns(ranking, ranking.best[:most])
-    return await Pending.send(ranking, turns_to_read(ranking), reranker.keeps)
+    return await Pending.send_query(ranking, turns_to_read(ranking), reranker.keeps)
 
 
-async def rerank(
+async def rerank_best(
     resources: Resources,
     ranking: Ranking,
     rows: Mapping[int, JsonObject],
@@ -76,7 +76,7 @@ async def rerank(
     """
     reranker, sources = resources.reranker, ranking.asked.sources
     there = [key for key in ranking.best[:most] if key in rows]
-    shown = [key for key in there if sources[unpack(key)[0]].settings["recall_rerank"]]
+    shown = [key for key in there if sources[unpack_hit(key)[0]].settings["recall_rerank"]]
     if there and not shown:
         ranking.skipped["rerank"] = "the setting recall_rerank is off"
     if reranker is None or len(shown) < 2:  # noqa: PLR2004 (one result has one order)
@@ -86,29 +86,29 @@ async def rerank(
     turns = turns_before(ranking.near, rows) if reranker.reads_turns else {}
     said = {turn: text_of(rows[turn])[:longest] for turn in (turns[key] for key in shown if key in turns)}
     try:
-        with phase("rerank"):
-            judgement = await judge(
+        with time_phase("rerank"):
+            judgement = await judge_texts(
                 resources,
                 reranker,
-                namespace=sources[unpack(shown[0])[0]].name,
+                namespace=sources[unpack_hit(shown[0])[0]].name,
                 query=ranking.plan.question.query[:LONGEST_QUESTION],
                 texts=list(texts.values()),
                 before=[said[turns[key]] if key in turns else None for key in shown] if reranker.reads_turns else None,
-                kept=known(said | texts, kept),
+                kept=find_stored_pieces(said | texts, kept),
             )
     except (ModelError, Postponed) as error:
         ranking.skipped["rerank"] = str(error)
         if isinstance(error, StillReading):
-            _keep(resources, ranking, reranker, said | texts, error.reading)
+            _store_readings(resources, ranking, reranker, said | texts, error.reading)
         return ranking, None
     if judgement.read:
-        _keep(resources, ranking, reranker, said | texts, done(judgement.read))
+        _store_readings(resources, ranking, reranker, said | texts, finished_reading(judgement.read))
     judged = dict(zip(shown, judgement.scores, strict=True))
     counted = in_conversation(judged, ranking) if reranker.reads_turns else judged
-    return reordered(ranking, judged, counted, reranker), {"model": reranker.name, "results": len(shown)}
+    return reorder_by_judgement(ranking, judged, counted, reranker), {"model": reranker.name, "results": len(shown)}
 
 
-def _keep(
+def _store_readings(
     resources: Resources, ranking: Ranking, reranker: Reranker, texts: Mapping[int, str], read: "asyncio.Future[Read]"
 ) -> None:
     """Have what is read of memories kept, as soon as it is there."""
@@ -116,30 +116,30 @@ def _keep(
         return
     places: dict[str, list[tuple[str, int]]] = {}
     for key, text in texts.items():
-        place, _, number = unpack(key)
+        place, _, number = unpack_hit(key)
         if is_memory(key):
             places.setdefault(text, []).append((ranking.asked.sources[place].name, number))
-    resources.pieces.put(Reading(reranker.keeps, places, read))
+    resources.pieces.put_reading(Reading(reranker.keeps, places, read))
 
 
 def turns_before(near: Neighbours[int], rows: Mapping[int, JsonObject]) -> dict[int, int]:
     """For each result the turn that was said just before it, where there is one."""
 
-    def said(key: int) -> tuple[Any, int]:
-        return rows[key]["valid_from"], unpack(key)[2]
+    def source_and_turn(key: int) -> tuple[Any, int]:
+        return rows[key]["valid_from"], unpack_hit(key)[2]
 
     found = {}
-    for key, turns in beside(near).items():
-        earlier = [turn for turn in turns if turn in rows and key in rows and said(turn) < said(key)]
+    for key, turns in neighbouring_turns(near).items():
+        earlier = [turn for turn in turns if turn in rows and key in rows and source_and_turn(turn) < source_and_turn(key)]
         if earlier:
-            found[key] = max(earlier, key=said)
+            found[key] = max(earlier, key=source_and_turn)
     return found
 
 
 def in_conversation(judged: Mapping[int, float], ranking: Ranking) -> dict[int, float]:
     """Judgements as the search counts its scores: turns lend to their neighbours, and it counts who said it."""
-    scores, factors = _scaled(judged, FLOOR), ranking.fused.factors
-    given = lent(scores, ranking.near)
+    scores, factors = _scale_scores(judged, FLOOR), ranking.fused.factors
+    given = lend_to_neighbours(scores, ranking.near)
     return {key: (score + LENDING * given.get(key, 0.0)) * factors.get(key, 1.0) for key, score in scores.items()}
 
 
@@ -148,36 +148,38 @@ def text_of(row: JsonObject) -> str:
     if row["tier"] == "working_memory":
         return row["value"] if isinstance(row["value"], str) else json.dumps(row["value"], ensure_ascii=False)
     speaker = row["role"] if row["tier"] == "conversation" else row["source"]
-    said = statement(row, speaker=True)
+    said = format_statement(row, speaker=True)
     return f"{speaker}: {said}" if speaker else said
 
 
-def blended(own: Mapping[int, float], judged: Mapping[int, float], weight: float) -> dict[int, float]:
+def blend_scores(own: Mapping[int, float], judged: Mapping[int, float], weight: float) -> dict[int, float]:
     """Scores between the lowest and the highest own one: `weight` of the judgement, the rest of the own score, both from 0 to 1."""
     lowest, highest = min(own.values()), max(own.values())
-    first, second = _scaled(own), _scaled(judged)
+    first, second = _scale_scores(own), _scale_scores(judged)
     return {
         key: max(lowest, highest - (highest - lowest) * (1 - (weight * second[key] + (1 - weight) * first[key]))) for key in judged
     }
 
 
-def _scaled(scores: Mapping[int, float], floor: float = 1.0) -> dict[int, float]:
+def _scale_scores(scores: Mapping[int, float], floor: float = 1.0) -> dict[int, float]:
     """Scores from 0 (the lowest, or a share of the highest where that is lower) to 1 (the highest); all 1 where they are equal."""
     highest = max(scores.values())
     lowest = min(*scores.values(), floor * highest)
     return {key: (score - lowest) / (highest - lowest) if highest > lowest else 1.0 for key, score in scores.items()}
 
 
-def reordered(ranking: Ranking, judged: Mapping[int, float], counted: Mapping[int, float], reranker: Reranker) -> Ranking:
+def reorder_by_judgement(
+    ranking: Ranking, judged: Mapping[int, float], counted: Mapping[int, float], reranker: Reranker
+) -> Ranking:
     """The ranking with the scores that a judgement makes; equal ones go by the judgement, and others stay where they were.
 
     `counted`: what a judgement counts in the order.
     """
-    own = {key: ranking.score(key) for key in judged}
-    final = {**ranking.final, **blended(own, counted, reranker.weight)}
+    own = {key: ranking.score_of(key) for key in judged}
+    final = {**ranking.final, **blend_scores(own, counted, reranker.weight)}
     scored = replace(ranking, final=final)
     better = iter(sorted((key for key in ranking.best if key in judged), key=lambda key: (-final[key], -counted[key])))
-    best = sorted((next(better) if key in judged else key for key in ranking.best), key=lambda key: -scored.score(key))
+    best = sorted((next(better) if key in judged else key for key in ranking.best), key=lambda key: -scored.score_of(key))
     notes = dict(ranking.notes)
     for nth, key in enumerate(ranking.best, start=1):
         if key in judged:

@@ -22,8 +22,8 @@ from loci.models.recall import (
 )
 from service.http.caller import CallerDependency, Work
 from service.http.parameters import AsOf, Cursor, KnownAt, Limit, MemoryId
-from service.http.replies import reply
-from service.http.responses import problems
+from service.http.replies import reply_json
+from service.http.responses import document_problems
 from service.recall import log, words
 from service.recall.absence import explain_absence
 from service.recall.asking import ask_memory
@@ -34,8 +34,8 @@ router = APIRouter(tags=["recall"])
 RecallId = Annotated[UUID, Path(description="Id of the recall")]
 
 
-@router.post("/recall", response_model=RecallOut, responses=problems(404))
-@router.post("/memory/recall", response_model=RecallOut, responses=problems(404), include_in_schema=False)
+@router.post("/recall", response_model=RecallOut, responses=document_problems(404))
+@router.post("/memory/recall", response_model=RecallOut, responses=document_problems(404), include_in_schema=False)
 async def ask(body: RecallInput, caller: CallerDependency) -> Response:
     """Find the memories that answer a question: by words, by meaning, through the graph, and around the best hits.
 
@@ -45,19 +45,19 @@ async def ask(body: RecallInput, caller: CallerDependency) -> Response:
     question, resources = question_of(body), caller.state.resources
     role = "reader" if question.namespaces is None else None  # else each namespace is authorized when it is asked
 
-    async def read(step: Work) -> Any:
+    async def read_step(step: Work) -> Any:
         return await caller.read(step, role)
 
     try:
-        answer = await ask_memory(resources, read, question)
+        answer = await ask_memory(resources, read_step, question)
     except (InsufficientPrivilege, NoDataFound):
         if question.namespaces != "*":
             raise
-        answer = await ask_memory(resources, read, question)  # a grant or a namespace ended meanwhile: the others are asked
-    return reply(answer.shown())
+        answer = await ask_memory(resources, read_step, question)  # a grant or a namespace ended meanwhile: the others are asked
+    return reply_json(answer.to_reply())
 
 
-@router.post("/recall/tune", status_code=202, response_model=JobQueued, responses=problems(404))
+@router.post("/recall/tune", status_code=202, response_model=JobQueued, responses=document_problems(404))
 async def tune(body: TuneInput, caller: CallerDependency) -> Response:
     """Measure which settings of a recall bring back best what answers these questions, by cross-validation. Admins.
 
@@ -68,16 +68,16 @@ async def tune(body: TuneInput, caller: CallerDependency) -> Response:
     return await caller.write(lambda tx: request_tuning(tx, body), role="admin", status=202)
 
 
-@router.post("/recall/why-not", response_model=WhyNot, responses=problems(404))
+@router.post("/recall/why-not", response_model=WhyNot, responses=document_problems(404))
 async def why_not(body: WhyNotInput, caller: CallerDependency) -> Response:
     """Say why a recall does not bring a memory: the time, status, filter, arm, relevance or rank that dropped it.
 
     The recall is asked as it is, and not logged.
     """
-    return reply(await explain_absence(caller.state.resources, caller.read, question_of(body.recall), body.memory))
+    return reply_json(await explain_absence(caller.state.resources, caller.read, question_of(body.recall), body.memory))
 
 
-@router.get("/memory/search", response_model=SearchOut, responses=problems(404))
+@router.get("/memory/search", response_model=SearchOut, responses=document_problems(404))
 async def search_words(
     caller: CallerDependency,
     q: Annotated[Text, Query(min_length=1, max_length=10_000, description="Words to look for")],
@@ -93,10 +93,12 @@ async def search_words(
     That is the entities that the question names, their rules, and the entities that each result mentions.
     """
     scope = make_scope({"category": category, "tags": tags}, as_of, known_at)
-    return reply(await caller.read(lambda tx: words.search_words(tx, query=q, limit=limit, scope=scope, session_id=session_id)))
+    return reply_json(
+        await caller.read(lambda tx: words.search_words(tx, query=q, limit=limit, scope=scope, session_id=session_id))
+    )
 
 
-@router.get("/recalls", response_model=RecallPage, responses=problems(404))
+@router.get("/recalls", response_model=RecallPage, responses=document_problems(404))
 async def list_recalls(
     caller: CallerDependency,
     limit: Limit = 50,
@@ -104,22 +106,22 @@ async def list_recalls(
     session_id: Annotated[Label | None, Query(description="Of this conversation")] = None,
 ) -> Response:
     """List logged recalls, newest first."""
-    return reply(await caller.read(lambda tx: log.list_recalls(tx, session_id=session_id, limit=limit, cursor=cursor)))
+    return reply_json(await caller.read(lambda tx: log.list_recalls(tx, session_id=session_id, limit=limit, cursor=cursor)))
 
 
-@router.get("/memories/{id}/recalls", response_model=MemoryRecallPage, responses=problems(404))
+@router.get("/memories/{id}/recalls", response_model=MemoryRecallPage, responses=document_problems(404))
 async def list_memory_recalls(id: MemoryId, caller: CallerDependency, limit: Limit = 50, cursor: Cursor = None) -> Response:
     """List logged recalls that had this version of a memory in their answer, newest first: its rank, and how it was rated."""
-    return reply(await caller.read(lambda tx: log.list_memory_recalls(tx, id=id, limit=limit, cursor=cursor)))
+    return reply_json(await caller.read(lambda tx: log.list_memory_recalls(tx, id=id, limit=limit, cursor=cursor)))
 
 
-@router.get("/recalls/{id}", response_model=RecallDetail, responses=problems(404))
+@router.get("/recalls/{id}", response_model=RecallDetail, responses=document_problems(404))
 async def get_recall(id: RecallId, caller: CallerDependency) -> Response:
     """Show a logged recall: what it answered, by which arms, and what became of that."""
-    return reply(await caller.read(lambda tx: log.get_recall(tx, id=id)))
+    return reply_json(await caller.read(lambda tx: log.get_recall(tx, id=id)))
 
 
-@router.delete("/recalls/{id}", status_code=204, responses=problems(404))
+@router.delete("/recalls/{id}", status_code=204, responses=document_problems(404))
 async def delete_recall(id: RecallId, caller: CallerDependency) -> Response:
     """Take a recall out of the log, question and all."""
     async with caller.transaction("writer") as tx:

@@ -15,11 +15,11 @@ from db.recall.second import SecondArmRow, send_second_arm
 from service.embedding.active import ActiveModel, ActiveProvider, embed_question, embed_words
 from service.embedding.provider import Provider, Words
 from service.embedding.second import SecondModel
-from service.recall.fusion import ranked
+from service.recall.fusion import order_by_score
 from service.recall.plan import Plan
 from service.recall.question import Question, text_to_embed
-from service.recall.sources import Asked, by_place, hits_at_place, pack
-from service.recall.timing import count_arm_seconds, phase
+from service.recall.sources import Asked, by_place, hits_at_place, pack_hit
+from service.recall.timing import count_arm_seconds, time_phase
 from service.settings import EmbeddingSettings
 
 ARM = "second"
@@ -39,17 +39,17 @@ class Opinion:
         """Add what it finds to the arms, and its weight beside that of meaning."""
         try:
             async with asyncio.timeout(self.model.settings.query_timeout):
-                with phase("embed"):
+                with time_phase("embed"):
                     embedding, reason = await self.made
         except TimeoutError:
             embedding, reason = None, f"the second model made no vector within {self.model.settings.query_timeout:g} s"
         if embedding is not None:
-            with phase("arms"):
+            with time_phase("arms"):
                 rows = await self._ask(asked, plan.question, embedding)
             hits, mean, reason = self._hits(plan, asked, rows)
             if hits.scores:
                 asked.found.arms[ARM] = shares_of(plan, asked, hits, mean, rows)
-                plan.weights.setdefault(ARM, BESIDE * plan.weight("vector") * self.model.provider.weight)
+                plan.weights.setdefault(ARM, BESIDE * plan.arm_weight("vector") * self.model.provider.weight)
         if reason is not None:
             skipped[ARM] = reason
 
@@ -76,18 +76,18 @@ class Opinion:
             scores |= there if plan.question.similarity is None else {key: there[key] for key in there if key in known}
             if row["mean"] is not None:
                 means[place] = row["mean"]
-        best = {key: scores[key] for key in ranked(scores)[: int(plan.settings["depth"])]}
+        best = {key: scores[key] for key in order_by_score(scores)[: int(plan.settings["depth"])]}
         return Hits(best, {}), means, INCOMPLETE if None in rows.values() else None
 
 
 def shares_of(plan: Plan, asked: Asked, hits: Hits, mean: Mapping[int, float], rows: Mapping[int, SecondArmRow | None]) -> Hits:
     """Its scores as they are added, nought to one; of a memory that it has no vector of, the first model's."""
-    shares = plan.normalised("vector", hits, mean, {})
-    first = plan.normalised("vector", asked.found.arms.get("vector", Hits({}, {})), asked.found.mean, {})
-    lacking = {pack(place, "memory", 0) | number for place, row in rows.items() if row is not None for number in row["missing"]}
+    shares = plan.normalise_arm("vector", hits, mean, {})
+    first = plan.normalise_arm("vector", asked.found.arms.get("vector", Hits({}, {})), asked.found.mean, {})
+    lacking = {pack_hit(place, "memory", 0) | number for place, row in rows.items() if row is not None for number in row["missing"]}
     lacking |= {key for key in first if rows.get(_place(key)) is None}
     shares |= {key: first[key] for key in lacking if key in first}
-    return Hits({key: shares[key] for key in ranked(shares)}, {})
+    return Hits({key: shares[key] for key in order_by_score(shares)}, {})
 
 
 def _place(key: int) -> int:

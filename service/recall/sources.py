@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from db.pool import JsonObject, ServerKind, Transaction
 from db.recall import search
 from db.recall.search import Found, Hits
-from service.recall.fusion import ranked
+from service.recall.fusion import order_by_score
 
 if TYPE_CHECKING:
     from service.recall.question import Question
@@ -20,7 +20,7 @@ Tier = Literal["memory", "working_memory", "conversation"]
 TIERS: tuple[Tier, ...] = ("memory", "working_memory", "conversation")
 BITS = 40
 NUMBER = (1 << BITS) - 1
-MOST = 100  # results that a search of another tier gives at most
+MOST_TIER_RESULTS = 100  # results that a search of another tier gives at most
 LATE = "cut short by its deadline (setting walk_ms): memories and constraints may be missing"
 # Which filters another tier knows; any other, and a question about the past, leaves it out.
 KNOWN: dict[Tier, frozenset[str]] = {
@@ -53,12 +53,12 @@ class Asked:
     rows: dict[int, JsonObject] = field(default_factory=dict)
 
 
-def pack(place: int, tier: Tier, number: int) -> int:
+def pack_hit(place: int, tier: Tier, number: int) -> int:
     """The number of a hit."""
     return (len(TIERS) * place + TIERS.index(tier)) << BITS | number
 
 
-def unpack(key: int) -> tuple[int, Tier, int]:
+def unpack_hit(key: int) -> tuple[int, Tier, int]:
     """Place of the namespace, tier, and number there."""
     place, tier = divmod(key >> BITS, len(TIERS))
     return place, TIERS[tier], key & NUMBER
@@ -82,7 +82,7 @@ def hits_at_place(hits: Hits, place: int) -> Hits:
     """Hits among memories of one namespace, as hits of the ranking."""
     if place == 0:
         return hits
-    base = pack(place, "memory", 0)
+    base = pack_hit(place, "memory", 0)
     return Hits({base | key: score for key, score in hits.scores.items()}, {base | key: path for key, path in hits.paths.items()})
 
 
@@ -92,7 +92,7 @@ def join_hits(parts: list[Hits], depth: int) -> Hits:
         return parts[0]
     scores = {key: score for part in parts for key, score in part.scores.items()}
     paths = {key: path for part in parts for key, path in part.paths.items()}
-    return Hits({key: scores[key] for key in ranked(scores)[:depth]}, paths)
+    return Hits({key: scores[key] for key in order_by_score(scores)[:depth]}, paths)
 
 
 async def ask_arms(
@@ -106,7 +106,7 @@ async def ask_arms(
 
     `model` is the number of the model that made the vector; None: not known.
     """
-    tiers = _tiers(question, skipped)
+    tiers = _list_other_tiers(question, skipped)
     asked = await (_ask_one if question.namespaces is None else _ask_each)(tx, question, embedding, tiers, model)
     if asked.found.late:
         skipped["walk"] = LATE
@@ -116,7 +116,7 @@ async def ask_arms(
 async def _ask_one(
     tx: Transaction, question: "Question", embedding: search.Embedded | None, tiers: list[Tier], model: int | None
 ) -> Asked:
-    sent = await _send_tiers(tx, question, tiers, MOST)
+    sent = await _send_tiers(tx, question, tiers, MOST_TIER_RESULTS)
     found = await search.recall_arms(
         tx,
         query=question.query,
@@ -126,10 +126,10 @@ async def _ask_one(
         explain=question.explain,
         model=model,
     )
-    entered = await tx.entered()
-    asked = Asked([Source(0, entered.namespace or "", tx, entered.settings)], entered.settings, found, tx.server)
+    entered = await tx.read_caller()
+    asked = Asked([Source(0, entered.namespace or "", tx, entered.settings)], entered.settings, found, tx.server_kind)
     await _read_tiers(asked, [(0, sent)], int(entered.settings["depth"]))
-    _name(asked.found, entered.namespace or "")
+    _name_namespace(asked.found, entered.namespace or "")
     return asked
 
 
@@ -151,20 +151,22 @@ async def _ask_each(
     )
     rows = await sent.all()
     searched = [row for row in rows if row["searched"]]
-    sources = [Source(place, row["namespace"], tx.within(row["namespace"]), row["settings"]) for place, row in enumerate(searched)]
+    sources = [
+        Source(place, row["namespace"], tx.for_namespace(row["namespace"]), row["settings"]) for place, row in enumerate(searched)
+    ]
     settings = next(row["settings"] for row in rows if row["own"])
     depth = int(settings["depth"])
     answered = [(source, each[source.name]) for source in sources if source.name in each]
-    asked = Asked(sources, settings, _join(answered, depth), tx.server)
-    await _read_tiers(asked, [(s.place, await _send_tiers(s.tx, question, tiers, MOST)) for s in sources], depth)
+    asked = Asked(sources, settings, _join_answers(answered, depth), tx.server_kind)
+    await _read_tiers(asked, [(s.place, await _send_tiers(s.tx, question, tiers, MOST_TIER_RESULTS)) for s in sources], depth)
     return asked
 
 
-def _join(answered: list[tuple[Source, Found]], depth: int) -> Found:
+def _join_answers(answered: list[tuple[Source, Found]], depth: int) -> Found:
     parts: dict[str, list[Hits]] = {}
     together = Found({}, [], [], False)
     for source, found in answered:
-        _name(found, source.name)
+        _name_namespace(found, source.name)
         for arm, hits in found.arms.items():
             parts.setdefault(arm, []).append(hits_at_place(hits, source.place))
         together.entities += found.entities
@@ -174,7 +176,7 @@ def _join(answered: list[tuple[Source, Found]], depth: int) -> Found:
         together.waits += found.waits
         together.questions |= dict(zip([source.place], found.questions.values(), strict=False))
         together.mean |= dict(zip([source.place], found.mean.values(), strict=False))
-        together.waiting += [{**row, "doc_id": pack(source.place, "memory", row["doc_id"])} for row in found.waiting]
+        together.waiting += [{**row, "doc_id": pack_hit(source.place, "memory", row["doc_id"])} for row in found.waiting]
         for step, seconds in found.took.items():
             together.took[step] = together.took.get(step, 0.0) + seconds
     together.arms = {arm: join_hits(hits, 2 * depth if arm == "lexical" else depth) for arm, hits in parts.items()}
@@ -182,13 +184,13 @@ def _join(answered: list[tuple[Source, Found]], depth: int) -> Found:
     return together
 
 
-def _name(found: Found, namespace: str) -> None:
+def _name_namespace(found: Found, namespace: str) -> None:
     """Say of entities and constraints which namespace they are of."""
     for row in (*found.entities, *found.constraints):
         row["namespace"] = namespace
 
 
-def _tiers(question: "Question", skipped: dict[str, str]) -> list[Tier]:
+def _list_other_tiers(question: "Question", skipped: dict[str, str]) -> list[Tier]:
     """The other tiers that the question asks for; one that cannot keep to its filters or times is skipped, and says why."""
     asked: list[Tier] = [tier for tier in TIERS if tier in KNOWN and tier in question.arms]
     scope = question.scope
@@ -220,7 +222,7 @@ async def _read_tiers(asked: Asked, sent: list[tuple[int, dict[Tier, Any]]], dep
         parts = []
         for place, cursors in sent:
             if tier in cursors:
-                rows = {pack(place, tier, nth): row for nth, row in enumerate(await cursors[tier].all())}
+                rows = {pack_hit(place, tier, nth): row for nth, row in enumerate(await cursors[tier].all())}
                 parts.append(Hits({key: row.pop("score") for key, row in rows.items()}, {}))
                 asked.rows |= {key: {"tier": tier, "namespace": asked.sources[place].name, **row} for key, row in rows.items()}
         if parts:

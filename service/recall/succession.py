@@ -9,12 +9,12 @@ where a question asks for several things, only statements of the same exchange s
 from dataclasses import replace
 
 from db.recall import search
-from service.recall.fusion import ranked
+from service.recall.fusion import order_by_score
 from service.recall.ranking import Ranking
 from service.recall.relevance import OTHERS
-from service.recall.sources import by_place, pack
-from service.text.relations import what_is_asked
-from service.text.statements import Statement, Told, told
+from service.recall.sources import by_place, pack_hit
+from service.text.relations import find_asked_relation
+from service.text.statements import MatchedStatements, Statement, match_statements
 
 AMONG = 30  # best hits that are looked at
 
@@ -22,39 +22,39 @@ AMONG = 30  # best hits that are looked at
 async def later_first(ranking: Ranking) -> Ranking:
     """The ranking with statements that tell the same in the order of their time; no round trip where the question asks for none."""
     scope = ranking.plan.question.scope
-    asked = what_is_asked(ranking.plan.question.query, past=scope.as_of is not None or scope.known_at is not None)
+    asked = find_asked_relation(ranking.plan.question.query, past=scope.as_of is not None or scope.known_at is not None)
     if asked is None:
         return ranking
     for place, documents in by_place(ranking.best_of(AMONG)).items():
         tx = ranking.asked.sources[place].tx
         rows = await search.short_statements(tx, documents=documents, scope=scope)
         standings = ranking.fused.standings
-        each = [_statement(row, place, ranking) for row in rows]
+        each = [_make_statement(row, place, ranking) for row in rows]
         statements = [statement for statement in each if standings.get(statement.key) not in OTHERS]
-        ranking = exchanged(ranking, told(statements, asked))
+        ranking = swap_scores(ranking, match_statements(statements, asked))
     return ranking
 
 
-def _statement(row: search.ShortStatement, place: int, ranking: Ranking) -> Statement:
-    key = pack(place, "memory", row["doc_id"])
+def _make_statement(row: search.ShortStatement, place: int, ranking: Ranking) -> Statement:
+    key = pack_hit(place, "memory", row["doc_id"])
     since = (row["valid_from"], row["recorded_at"], key)
     return Statement(key, ranking.plain_score(key), row["content"], tuple(row["earlier"]), since, row["category"])
 
 
-def exchanged(ranking: Ranking, among: Told) -> Ranking:
+def swap_scores(ranking: Ranking, among: MatchedStatements) -> Ranking:
     """The ranking where these hits have their scores among them in that order."""
     keys = [each.key for each in (*among.same, *among.others)]
-    scores = sorted((ranking.score(key) for key in keys), reverse=True)
-    moved = {key: score for key, score in zip(keys, scores, strict=True) if score != ranking.score(key)}
+    scores = sorted((ranking.score_of(key) for key in keys), reverse=True)
+    moved = {key: score for key, score in zip(keys, scores, strict=True) if score != ranking.score_of(key)}
     if not moved:
         return ranking
     notes, first = dict(ranking.notes), len(among.same)
     for key in moved:
         place = keys.index(key)
         stands = {"place": place + 1, "of": first} if place < first else {"behind": first}
-        notes[key] = {**notes.get(key, {}), "succession": {**stands, "own_score": ranking.score(key)}}
+        notes[key] = {**notes.get(key, {}), "succession": {**stands, "own_score": ranking.score_of(key)}}
     made = replace(ranking, final={**ranking.final, **moved}, notes=notes)
     order = {key: nth for nth, key in enumerate(keys)}
-    scored = {key: made.score(key) for key in made.fused.scores}
-    best = sorted(ranked(scored), key=lambda key: (-scored[key], order.get(key, 0)))
+    scored = {key: made.score_of(key) for key in made.fused.scores}
+    best = sorted(order_by_score(scored), key=lambda key: (-scored[key], order.get(key, 0)))
     return replace(made, best=best[: ranking.plan.question.k])

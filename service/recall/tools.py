@@ -13,12 +13,12 @@ from service.mcp.text import (
     Shown,
     entry_line,
     fit_rows,
-    kept,
+    format_value,
+    keep_telling_fields,
     memory_line,
-    shortened,
+    shorten_result,
+    tell_unembedded_count,
     turn_line,
-    waiting,
-    written,
 )
 from service.mcp.tool import (
     AboutFilter,
@@ -90,10 +90,10 @@ class Recall(Arguments):
     max_chars: MaxChars | None = None
 
 
-KEPT = ("relevance", "left_out", "waiting", "recall_id")
+REPLY_FIELDS = ("relevance", "left_out", "waiting", "recall_id")
 
 
-def _search(given: JsonObject, session: str | None) -> Call:
+def _call_search(given: JsonObject, session: str | None) -> Call:
     filters = {name: given.pop(name) for name in FILTERS if name in given}
     body = {**of_session(session), **given, **({"filters": filters} if filters else {})}
     if tiers := body.pop("tiers", None):
@@ -103,7 +103,7 @@ def _search(given: JsonObject, session: str | None) -> Call:
     return Call("POST", "/recall", body)
 
 
-def likely(reply: JsonObject) -> str:
+def describe_likelihood(reply: JsonObject) -> str:
     """How likely the results answer, and how many were left out, in words; nothing where it is not known."""
     best, left_out = reply.get("relevance"), reply.get("left_out", 0)
     if best is None:
@@ -114,37 +114,47 @@ def likely(reply: JsonObject) -> str:
     return words + (f" {left_out} below min_relevance left out." if left_out else "")
 
 
-def found(reply: JsonObject, room: int) -> Shown:
+def show_results(reply: JsonObject, room: int) -> Shown:
     """Results of a search, and the rules that hold."""
     results = reply["results"]
     if len({row.get("namespace") for row in results}) < 2:  # noqa: PLR2004 (then it is the one that was asked)
         results = [{**row, "namespace": None} for row in results]
-    said = likely(reply)
+    said = describe_likelihood(reply)
     rules = reply.get("constraints", [])
-    held = fit_rows(rules, _rule, room // 4)
-    tail = (f"\n{said}" if said and results else "") + (f"\nRules that hold:\n{held.text}" if rules else "") + waiting(reply)
-    listing = fit_rows(results, _line, room - len(tail), said or NOTHING_FOUND, by=FEWER)
+    held = fit_rows(rules, _format_rule, room // 4)
+    tail = (
+        (f"\n{said}" if said and results else "")
+        + (f"\nRules that hold:\n{held.text}" if rules else "")
+        + tell_unembedded_count(reply)
+    )
+    listing = fit_rows(results, _format_line, room - len(tail), said or NOTHING_FOUND, by=FEWER)
     data: JsonObject = {
-        "results": [shortened(kept(row, (*_kind(row)[1], "passage")), listing.longest) for row in results[: listing.shown]]
+        "results": [
+            shorten_result(keep_telling_fields(row, (*_choose_line(row)[1], "passage")), listing.longest)
+            for row in results[: listing.shown]
+        ]
     }
     if rules:
-        shown = [kept(row, ("id", "entity", "aspect", "content", "importance")) for row in rules[: held.shown]]
-        data["constraints"] = [shortened(row, held.longest) for row in shown]
-    figures = kept({**reply, "waiting": reply["waiting"] or None, "left_out": reply.get("left_out") or None}, KEPT)
+        shown = [keep_telling_fields(row, ("id", "entity", "aspect", "content", "importance")) for row in rules[: held.shown]]
+        data["constraints"] = [shorten_result(row, held.longest) for row in shown]
+    figures = keep_telling_fields(
+        {**reply, "waiting": reply["waiting"] or None, "left_out": reply.get("left_out") or None}, REPLY_FIELDS
+    )
     return listing.text + tail, data | figures
 
 
-def _kind(row: JsonObject) -> tuple[Line, tuple[str, ...]]:
+def _choose_line(row: JsonObject) -> tuple[Line, tuple[str, ...]]:
     """How a result is shown, and its fields."""
     return RESULT[row.get("tier", "memory")]
 
 
-def _line(row: JsonObject, longest: int | None) -> str:
-    return _kind(row)[0](row, longest)
+def _format_line(row: JsonObject, longest: int | None) -> str:
+    return _choose_line(row)[0](row, longest)
 
 
-def _rule(row: JsonObject, longest: int | None) -> str:
-    return f"- {written(row['entity'])}, {written(row['aspect'])}: {written(row['content'], text=True, longest=longest)}"
+def _format_rule(row: JsonObject, longest: int | None) -> str:
+    content = format_value(row["content"], text=True, longest=longest)
+    return f"- {format_value(row['entity'])}, {format_value(row['aspect'])}: {content}"
 
 
 TOOLS = [
@@ -155,8 +165,8 @@ TOOLS = [
         "Find memories by words and meaning, best first, with their ids. Use it before you answer from earlier conversations, or "
         "save what may be known. For the past use recall.",
         SearchMemory,
-        _search,
-        found,
+        _call_search,
+        show_results,
         FILTERED,
         speaker="user",
         sized=True,
@@ -167,8 +177,8 @@ TOOLS = [
         "reads",
         "Search memories with all options, also for what was true (as_of) or believed (known_at) at a time, or of one entity.",
         Recall,
-        _search,
-        found,
+        _call_search,
+        show_results,
         FILTERED,
         speaker="user",
         sized=True,

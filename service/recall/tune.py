@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from service.recall.measures import Mean, gain, ideal, mean
+from service.recall.measures import Mean, ideal_gain, mean_with_error, rank_gain
 from service.recall.plan import ABOUT_PART, ASSISTANT, LENT_TO_STANDING, NAMING_ARMS, SUBJECTS
 from service.recall.ranking import LENDERS, Ranking
 from service.recall.second import ARM as SECOND
@@ -41,12 +41,12 @@ class Setting:
     rrf_k: float
 
     @classmethod
-    def of(cls, settings: Mapping[str, Any]) -> "Setting":
+    def from_settings(cls, settings: Mapping[str, Any]) -> "Setting":
         """Those of a namespace."""
         weights = {arm: float(weight) for arm, weight in settings["weights"].items()}
         return cls(weights, float(settings["speaker_weight"]), float(settings["assistant_weight"]), float(settings["rrf_k"]))
 
-    def changes(self, present: "Setting") -> dict[str, Any]:
+    def list_changes(self, present: "Setting") -> dict[str, Any]:
         """Differences from the present one, as settings of a namespace; `weights`: only changed ones."""
         weights = {arm: weight for arm, weight in self.weights.items() if weight != present.weights[arm]}
         said = {"speaker_weight": "speaker", "assistant_weight": "assistant", "rrf_k": "rrf_k"}
@@ -79,7 +79,7 @@ class Case:
     second: float = 0.0
 
     @classmethod
-    def of(cls, question: str, evidence: Iterable[int], ranking: Ranking) -> "Case":
+    def from_ranking(cls, question: str, evidence: Iterable[int], ranking: Ranking) -> "Case":
         """From a ranking."""
         fused, plan, found = ranking.fused, ranking.plan, ranking.arms
         keys = np.array(sorted({*fused.scores, *(key for hits in found.values() for key in hits.scores)}), dtype=np.int64)
@@ -87,7 +87,7 @@ class Case:
         arms = tuple(found)
         parts, ranks, lent = np.zeros((len(arms), len(keys))), np.zeros((len(arms), len(keys))), np.zeros((len(keys), len(keys)))
         for row, (arm, hits) in enumerate(found.items()):
-            for key, value in plan.normalised(arm, hits, ranking.asked.found.mean, fused.shares).items():
+            for key, value in plan.normalise_arm(arm, hits, ranking.asked.found.mean, fused.shares).items():
                 parts[row, at[key]] = value
             for rank, key in enumerate(hits.scores, start=1):
                 ranks[row, at[key]] = rank
@@ -119,7 +119,7 @@ class Case:
             return setting.weights.get("vector", 1.0) * self.second
         return setting.weights.get(arm, 1.0) * (self.scale if arm == "vector" else 1.0)
 
-    def scores(self, settings: list[Setting], fusion: str = "linear") -> Values:
+    def score_settings(self, settings: list[Setting], fusion: str = "linear") -> Values:
         """Score of each hit by each setting: shape (settings, hits)."""
         times = np.array([[self._weight(s, arm) for arm in self.arms] for s in settings])
         if fusion == "rrf":
@@ -136,30 +136,30 @@ class Case:
         factors = np.tile(self.fixed, (len(settings), 1))
         for role, values in ((SPEAKER, [s.speaker for s in settings]), (AIDE, [s.assistant for s in settings])):
             factors[:, self.roles == role] *= np.array(values)[:, None]
-        totals: Values = (alone + lending @ self.lent + (0.0 if fusion == "rrf" else self._stands(times))) * factors
+        totals: Values = (alone + lending @ self.lent + (0.0 if fusion == "rrf" else self._standing_factors(times))) * factors
         return totals
 
-    def _stands(self, times: Values) -> Values:
+    def _standing_factors(self, times: Values) -> Values:
         """Bonus by each setting of a hit's subject and speaker: shape (settings, hits)."""
         names = np.isin(self.arms, list(NAMING_ARMS))
         added: Values = self.added + np.maximum(0.0, self.least - times[:, names] @ self.parts[names])
         return added
 
-    def worth(self, settings: list[Setting], k: int, fusion: str = "linear") -> Values:
+    def measure_settings(self, settings: list[Setting], k: int, fusion: str = "linear") -> Values:
         """NDCG and recall among the first k, by each setting: shape (2, settings)."""
-        totals, worth = self.scores(settings, fusion), np.zeros((2, len(settings)))
+        totals, worth = self.score_settings(settings, fusion), np.zeros((2, len(settings)))
         for key in self.evidence:
             place = int(np.searchsorted(self.keys, key))
             if place == len(self.keys) or self.keys[place] != key:
                 continue
             own = totals[:, place : place + 1]
             rank = 1 + (totals > own).sum(1) + (totals[:, :place] == own).sum(1)
-            worth += np.where(rank <= k, np.stack([np.vectorize(gain)(rank), np.ones(len(settings))]), 0.0)
-        shares: Values = worth / np.array([[ideal(len(self.evidence), k)], [len(self.evidence)]])
+            worth += np.where(rank <= k, np.stack([np.vectorize(rank_gain)(rank), np.ones(len(settings))]), 0.0)
+        shares: Values = worth / np.array([[ideal_gain(len(self.evidence), k)], [len(self.evidence)]])
         return shares
 
 
-def candidates(present: Setting, arms: set[str], fusion: str) -> list[Setting]:
+def list_candidates(present: Setting, arms: set[str], fusion: str) -> list[Setting]:
     """Settings to try, the present one first, then those that differ in least. `arms`: those that found something."""
     tried: dict[str, list[float]] = {"lexical": [present.weights["lexical"], 0.0]}
     for arm, times in TIMES.items():
@@ -173,45 +173,45 @@ def candidates(present: Setting, arms: set[str], fusion: str) -> list[Setting]:
         if weights[0] or weights[1]  # words or meaning
         for rest in itertools.product(*others, constants)
     ]
-    return sorted(made, key=lambda setting: _different(setting, present))
+    return sorted(made, key=lambda setting: _count_differences(setting, present))
 
 
-def _different(setting: Setting, present: Setting) -> int:
-    changed = setting.changes(present)
+def _count_differences(setting: Setting, present: Setting) -> int:
+    changed = setting.list_changes(present)
     return len(changed) - ("weights" in changed) + len(changed.get("weights", {}))
 
 
-def fold(question: str) -> str:
+def fold_key(question: str) -> str:
     """Key that puts questions into folds: the same words fall into the same one."""
     return hashlib.md5(" ".join(question.lower().split()).encode(), usedforsecurity=False).hexdigest()
 
 
-def folds(questions: list[str]) -> NDArray[np.int64]:
+def assign_folds(questions: list[str]) -> NDArray[np.int64]:
     """Five folds of equal size."""
-    places = {key: nth % FOLDS for nth, key in enumerate(sorted({fold(question) for question in questions}))}
-    return np.array([places[fold(question)] for question in questions])
+    places = {key: nth % FOLDS for nth, key in enumerate(sorted({fold_key(question) for question in questions}))}
+    return np.array([places[fold_key(question)] for question in questions])
 
 
-def best(values: Values) -> int:
+def find_best_setting(values: Values) -> int:
     """The setting that is best on these questions; the first one, where none is better than that by more than its error.
 
     `values`: a row a question, a column a setting. The one that differs least wins among equals.
     """
     means = values.mean(0)
     chosen = int(np.argmax(means >= means.max() - 1e-9))
-    better = mean(list(values[:, chosen] - values[:, 0]), range(len(values))) if len(values) > 1 else Mean(0, 0)
-    return chosen if better.gains else 0
+    better = mean_with_error(list(values[:, chosen] - values[:, 0]), range(len(values))) if len(values) > 1 else Mean(0, 0)
+    return chosen if better.is_clear_gain else 0
 
 
 def out_of_fold(values: Values, questions: list[str]) -> tuple[Mean, int]:
     """Gain of choosing on questions that took no part in it; and in how many folds something was chosen."""
-    of = folds(questions)
-    chosen = {int(nth): best(values[of != nth]) for nth in np.unique(of)}
+    of = assign_folds(questions)
+    chosen = {int(nth): find_best_setting(values[of != nth]) for nth in np.unique(of)}
     gained = [values[row, chosen[int(nth)]] - values[row, 0] for row, nth in enumerate(of)]
-    return mean(gained, range(len(gained))), sum(place != 0 for place in chosen.values())
+    return mean_with_error(gained, range(len(gained))), sum(place != 0 for place in chosen.values())
 
 
-def luck(values: Values) -> float:
+def estimate_luck(values: Values) -> float:
     """Probability that chance alone makes some setting look as good as the best one does (Westfall and Young's maxT).
 
     Where none is better, the differences of a question are as likely the other way round, for all settings together. So however
@@ -223,49 +223,53 @@ def luck(values: Values) -> float:
         return 1.0
     squares = (gains * gains).sum(0)
 
-    def highest(sums: Values) -> Values:
+    def highest_gain(sums: Values) -> Values:
         most: Values = (sums / np.sqrt(np.maximum(squares - sums * sums / len(gains), 1e-12))).max(-1)
         return most
 
     signs = np.random.default_rng(0).choice([-1.0, 1.0], (FLIPS, len(gains)))
-    as_high = highest(signs @ gains) >= highest(gains.sum(0)) - 1e-9
+    as_high = highest_gain(signs @ gains) >= highest_gain(gains.sum(0)) - 1e-9
     return float((1 + as_high.sum()) / (FLIPS + 1))
 
 
-def alone(present: Setting, arms: Iterable[str]) -> list[Setting]:
+def settings_of_single_arms(present: Setting, arms: Iterable[str]) -> list[Setting]:
     """Each arm by itself."""
     return [replace(present, weights={**dict.fromkeys(present.weights, 0.0), arm: 1.0}) for arm in arms]
 
 
-def report(cases: list[Case], present: Setting, *, k: int, fusion: str) -> dict[str, Any]:
+def make_report(cases: list[Case], present: Setting, *, k: int, fusion: str) -> dict[str, Any]:
     """The measurement and the proposal: `settings`, null for none. Figures are per cent."""
     said: dict[str, Any] = {"questions": len(cases), "k": k, "fusion": fusion, "settings": None, "gain": None, "applied": False}
     if len(cases) < FEWEST:
         said["said"] = f"{len(cases)} questions with their answers are too few to say anything: at least {FEWEST} are needed"
         return {**said, "verdict": "too few"}
     arms = sorted({arm for case in cases for arm in case.arms if arm in present.weights})
-    tried = candidates(present, set(arms), fusion)
-    singles = alone(present, arms)
-    worth = np.stack([case.worth([*tried, *singles], k, fusion) for case in cases])
+    tried = list_candidates(present, set(arms), fusion)
+    singles = settings_of_single_arms(present, arms)
+    worth = np.stack([case.measure_settings([*tried, *singles], k, fusion) for case in cases])
     values = worth[:, 0, : len(tried)]
     gained, changed = out_of_fold(values, [case.question for case in cases])
-    chosen, chance = best(values), luck(values)
+    chosen, chance = find_best_setting(values), estimate_luck(values)
     figures = 100 * worth.mean(0)
     said |= {
         "tried": len(tried),
-        "present": _figures(figures, 0, k),
-        "arms": {arm: _figures(figures, len(tried) + nth, k) for nth, arm in enumerate(arms)},
+        "present": _make_figures(figures, 0, k),
+        "arms": {arm: _make_figures(figures, len(tried) + nth, k) for nth, arm in enumerate(arms)},
         "gain": {"value": round(gained.value, 2), "error": round(gained.error, 2), "folds": FOLDS, "folds_changed": changed},
         "luck": round(chance, 3),
     }
-    if chosen == 0 or not gained.gains or chance > CHANCE:
-        why = f"the best choice gains {gained.signed()} on questions kept apart"
-        if gained.gains:
+    if chosen == 0 or not gained.is_clear_gain or chance > CHANCE:
+        why = f"the best choice gains {gained.format_difference()} on questions kept apart"
+        if gained.is_clear_gain:
             why += f", and luck makes one look as good in {100 * chance:.0f} of 100 cases"
         return {**said, "verdict": "keep", "said": f"keep what you have: {why}"}
-    said |= {"settings": tried[chosen].changes(present), "proposed": _figures(figures, chosen, k)}
-    return {**said, "verdict": "change", "said": f"nDCG@{k} gains {gained.signed()} on questions that took no part in the choice"}
+    said |= {"settings": tried[chosen].list_changes(present), "proposed": _make_figures(figures, chosen, k)}
+    return {
+        **said,
+        "verdict": "change",
+        "said": f"nDCG@{k} gains {gained.format_difference()} on questions that took no part in the choice",
+    }
 
 
-def _figures(figures: Values, place: int, k: int) -> dict[str, float]:
+def _make_figures(figures: Values, place: int, k: int) -> dict[str, float]:
     return {f"nDCG@{k}": round(float(figures[0, place]), 1), f"recall@{k}": round(float(figures[1, place]), 1)}

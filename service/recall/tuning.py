@@ -11,14 +11,14 @@ from loci.models.recall import TuneInput
 from service.jobs.job import Job
 from service.namespaces.namespaces import change_namespace
 from service.recall.question import Question
-from service.recall.ranking import rank
+from service.recall.ranking import rank_question
 from service.recall.rewrite import Read
-from service.recall.tune import Case, Setting, report
+from service.recall.tune import Case, Setting, make_report
 from service.resources import Resources
 from service.uuid7 import uuid7
 
-MOST = 1000  # questions at once
-AT_ONCE = 20  # of a transaction
+MOST_TUNING_QUESTIONS = 1000  # questions at once
+QUESTIONS_PER_TRANSACTION = 20  # of a transaction
 
 
 async def questions_of(tx: Transaction, wanted: TuneInput) -> list[JsonObject]:
@@ -27,14 +27,14 @@ async def questions_of(tx: Transaction, wanted: TuneInput) -> list[JsonObject]:
     Raises P0002 for a memory that the namespace does not have.
     """
     if wanted.questions is None:
-        rated = await tuning.rated_questions(tx, limit=MOST)
+        rated = await tuning.rated_questions(tx, limit=MOST_TUNING_QUESTIONS)
         return [{"question": row["question"], "ids": list(map(str, row["ids"]))} for row in rated]
     stated = [question.model_dump(mode="json", exclude_none=True) for question in wanted.questions]
     found = {row["place"]: row["ids"] for row in await tuning.tuning_evidence(tx, questions=stated)}
     return [{"question": q["question"], "ids": list(map(str, found[nth]))} for nth, q in enumerate(stated)]
 
 
-async def measure(
+async def measure_questions(
     resources: Resources, read: Read, questions: list[JsonObject], wanted: TuneInput, asked: Callable[[int], Awaitable[None]]
 ) -> JsonObject:
     """Ask each question once, and say what settings would do.
@@ -43,16 +43,18 @@ async def measure(
     """
     cases: list[Case] = []
     settings: JsonObject = {}
-    for start in range(0, len(questions), AT_ONCE):
-        made, settings = await read(partial(_cases, resources=resources, rows=questions[start : start + AT_ONCE], wanted=wanted))
+    for start in range(0, len(questions), QUESTIONS_PER_TRANSACTION):
+        made, settings = await read(
+            partial(_make_cases, resources=resources, rows=questions[start : start + QUESTIONS_PER_TRANSACTION], wanted=wanted)
+        )
         cases += made
         await asked(len(cases))
     if not cases:
-        return report(cases, Setting({}, 1, 1, 1), k=wanted.k, fusion=wanted.fusion)
-    return report(cases, Setting.of(settings), k=wanted.k, fusion=wanted.fusion)
+        return make_report(cases, Setting({}, 1, 1, 1), k=wanted.k, fusion=wanted.fusion)
+    return make_report(cases, Setting.from_settings(settings), k=wanted.k, fusion=wanted.fusion)
 
 
-async def _cases(
+async def _make_cases(
     tx: Transaction, *, resources: Resources, rows: list[JsonObject], wanted: TuneInput
 ) -> tuple[list[Case], JsonObject]:
     evidence = await tuning.tuning_evidence(tx, questions=rows, lenient=True)  # some may be gone since the request
@@ -61,18 +63,18 @@ async def _cases(
         if not answers["documents"]:
             continue
         question = Question(query=row["question"], k=wanted.k, fusion=wanted.fusion)
-        ranking = await rank(tx, question, resources.provider, resources.settings.embedding)
-        cases.append(Case.of(row["question"], dict.fromkeys(answers["documents"]), ranking))
-    return cases, (await tx.entered()).settings
+        ranking = await rank_question(tx, question, resources.provider, resources.settings.embedding)
+        cases.append(Case.from_ranking(row["question"], dict.fromkeys(answers["documents"]), ranking))
+    return cases, (await tx.read_caller()).settings
 
 
-async def apply(tx: Transaction, proposed: JsonObject) -> bool:
+async def apply_settings(tx: Transaction, proposed: JsonObject) -> bool:
     """Make what is proposed the namespace's settings; what it sets beside them stays. Whether anything was proposed."""
     changes = proposed["settings"]
     if changes is None:
         return False
     if "weights" in changes:
-        standard, present = (await tuning.default_settings(tx))["weights"], (await tx.entered()).settings["weights"]
+        standard, present = (await tuning.default_settings(tx))["weights"], (await tx.read_caller()).settings["weights"]
         own = {arm: weight for arm, weight in present.items() if weight != standard[arm]}
         changes = {**changes, "weights": {**own, **changes["weights"]}}
     await change_namespace(tx, changes={"settings": changes})
@@ -92,17 +94,17 @@ async def run_tuning(resources: Resources, job: Job) -> None:
     questions = given.pop("questions")
     wanted = TuneInput.model_validate(given)
 
-    async def read(step: Any) -> Any:
+    async def read_step(step: Any) -> Any:
         async with resources.transaction("tune", job.namespace, "reader") as tx:
             return await step(tx)
 
-    async def asked(count: int) -> None:
-        async with job.holding(resources, "tune") as tx:
+    async def report_count(count: int) -> None:
+        async with job.hold_alone(resources, "tune") as tx:
             await jobs.report_progress(tx, id=job.id, tries=job.tries, progress={"asked": count, "questions": len(questions)})
 
-    said = await measure(resources, read, questions, wanted, asked)
+    said = await measure_questions(resources, read_step, questions, wanted, report_count)
     operation = str(uuid7())
-    async with job.holding(resources, "tune", operation_id=operation) as tx:
-        if wanted.apply and await apply(tx, said):
+    async with job.hold_alone(resources, "tune", operation_id=operation) as tx:
+        if wanted.apply and await apply_settings(tx, said):
             said |= {"applied": True, "operation_id": operation}
         await jobs.finish_job(tx, id=job.id, result=said)

@@ -14,10 +14,10 @@ import numpy as np
 from db.recall.search import Found, Hits
 from service.embedding.active import ActiveModel
 from service.embedding.provider import EmbeddingError, Provider
-from service.embedding.turns import embed_claimed
-from service.recall.fusion import ranked
-from service.recall.sources import unpack
-from service.recall.timing import phase
+from service.embedding.turns import embed_claimed_rows
+from service.recall.fusion import order_by_score
+from service.recall.sources import unpack_hit
+from service.recall.timing import time_phase
 
 ENDPOINT = "openai/"
 
@@ -27,31 +27,31 @@ async def add_waiting(found: Found, used: ActiveModel, depth: int) -> None:
     if not found.questions or not found.waiting or "vector" not in found.arms:
         return
     hits = found.arms["vector"]
-    places = {**hits.scores, **await _similarities(found, used)}
-    scores = {key: places[key] for key in ranked(places)}
+    places = {**hits.scores, **await _question_cosines(found, used)}
+    scores = {key: places[key] for key in order_by_score(places)}
     lexical = found.arms["lexical"].scores if "lexical" in found.arms else {}
     scores = _placed_by_words(scores, lexical, {row["doc_id"] for row in found.waiting})
     found.arms["vector"] = Hits(dict(list(scores.items())[:depth]), hits.paths)
     found.waited = {row["doc_id"] for row in found.waiting} & set(found.arms["vector"].scores)
 
 
-async def _similarities(found: Found, used: ActiveModel) -> dict[int, float]:
+async def _question_cosines(found: Found, used: ActiveModel) -> dict[int, float]:
     """Cosines of what may be embedded here; none where the model says no."""
-    rows = [row for row in found.waiting if row.get("text") and _place(row) in found.questions]
+    rows = [row for row in found.waiting if row.get("text") and _find_namespace_place(row) in found.questions]
     if not rows or (provider := _at_hand(found, used)) is None:
         return {}
     try:
-        with phase("embed"):
-            vectors = await embed_claimed(provider, rows)
+        with time_phase("embed"):
+            vectors = await embed_claimed_rows(provider, rows)
     except EmbeddingError:
         return {}
     units = {place: vector / (float(np.linalg.norm(vector)) or 1.0) for place, vector in found.questions.items()}
-    return {row["doc_id"]: float(vector @ units[_place(row)]) for row, vector in zip(rows, vectors, strict=True)}
+    return {row["doc_id"]: float(vector @ units[_find_namespace_place(row)]) for row, vector in zip(rows, vectors, strict=True)}
 
 
-def _place(row: Mapping[str, Any]) -> int:
+def _find_namespace_place(row: Mapping[str, Any]) -> int:
     """Place of the namespace of a memory that waits."""
-    return unpack(row["doc_id"])[0]
+    return unpack_hit(row["doc_id"])[0]
 
 
 def _at_hand(found: Found, used: ActiveModel) -> Provider | None:

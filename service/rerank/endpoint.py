@@ -15,7 +15,7 @@ import httpx
 from service.endpoints import RetryPolicy, TemporaryFailure, client_for, retry_after
 from service.json_parts import read_json
 from service.llm.model import Completion, InvalidAnswer, ModelError
-from service.llm.replies import PASSING, bounded, code_of, read_error
+from service.llm.replies import PASSING, code_of, iterate_bounded_bytes, read_error
 from service.rerank.reranker import Judgement
 from service.settings import RerankSettings
 
@@ -57,37 +57,37 @@ class EndpointReranker:
     ) -> Judgement:
         """Have the endpoint score the texts. Raises ModelError, InvalidAnswer."""
         started = time.monotonic()
-        body = self._body(query, texts)
+        body = self._make_body(query, texts)
         try:
             async with asyncio.timeout(deadline):
-                return await self._patience.ask(
-                    lambda: self._once(body, len(texts)),
+                return await self._patience.ask_until_success(
+                    lambda: self._ask_once(body, len(texts)),
                     attempts=self._settings.attempts,
                     hurried=True,
                     until=started + deadline,
                 )
         except TimeoutError:
-            self._patience.failed()
+            self._patience.note_failure()
             spent = Completion("", None, None, round(1000 * (time.monotonic() - started)))  # it may have judged all the same
             said = f"{self._host} had not answered after {deadline:.2g} s (LOCI_RERANK__DEADLINE)"
             raise ModelError(said, completion=spent) from None
         except TemporaryFailure as failure:
             raise ModelError(f"{self._host} {failure}", retry_after=failure.wait) from None
 
-    def _body(self, query: str, texts: Sequence[str]) -> dict[str, Any]:
+    def _make_body(self, query: str, texts: Sequence[str]) -> dict[str, Any]:
         named = {} if self._settings.model is None else {"model": self._settings.model}
         if self._settings.format == "texts":
             return {"query": query, "texts": list(texts), "truncate": True, **named}
         return {"query": query, "documents": list(texts), "top_n": len(texts), **named}
 
-    async def _once(self, body: dict[str, Any], count: int) -> Judgement:
+    async def _ask_once(self, body: dict[str, Any], count: int) -> Judgement:
         """Ask once. Raises TemporaryFailure, InvalidAnswer, ModelError, none of which quotes what was sent or said."""
         most = 100_000 + 1000 * count + 16 * sum(map(len, body[self._settings.format]))  # some send the texts back
         try:
             async with self._client.stream("POST", self._url, json=body) as reply:
                 if not reply.is_success:
-                    raise await _refusal(reply)
-                payload = b"".join([part async for part in bounded(reply, most)])
+                    raise await _explain_refusal(reply)
+                payload = b"".join([part async for part in iterate_bounded_bytes(reply, most)])
         except httpx.ConnectError:
             raise TemporaryFailure("cannot be reached; look at LOCI_RERANK__ENDPOINT") from None
         except httpx.InvalidURL:
@@ -99,7 +99,9 @@ class EndpointReranker:
         try:
             said = await read_json(payload)
         except ValueError:
-            raise InvalidAnswer("the reranker sent something that is no JSON, or much more than scores", _spent(None)) from None
+            raise InvalidAnswer(
+                "the reranker sent something that is no JSON, or much more than scores", _unused_completion(None)
+            ) from None
         return read_judgement(said, count)
 
     async def close(self) -> None:
@@ -107,7 +109,7 @@ class EndpointReranker:
         await self._client.aclose()
 
 
-async def _refusal(reply: httpx.Response) -> TemporaryFailure | ModelError:
+async def _explain_refusal(reply: httpx.Response) -> TemporaryFailure | ModelError:
     """Why a reply is an error, and whether that may pass. Only a short code of it is told."""
     _, said = await read_error(reply)
     status = reply.status_code
@@ -119,24 +121,24 @@ async def _refusal(reply: httpx.Response) -> TemporaryFailure | ModelError:
 
 def read_judgement(said: Any, count: int) -> Judgement:
     """The scores in a reply, in the order of the texts. Raises InvalidAnswer, which says nothing of what it holds."""
-    tokens = _tokens(said)
+    tokens = _read_token_count(said)
     rows = next((said[name] for name in ("results", "data") if name in said), None) if isinstance(said, dict) else said
     if not isinstance(rows, list):
-        raise InvalidAnswer("the reranker sent no list of results", _spent(tokens))
+        raise InvalidAnswer("the reranker sent no list of results", _unused_completion(tokens))
     scores: dict[int, float] = {}
     for row in rows:
-        index, score = _scored(row)
+        index, score = _parse_result(row)
         if index is None or score is None or index >= count:
-            raise InvalidAnswer("the reranker sent a result without an index and a finite score", _spent(tokens))
+            raise InvalidAnswer("the reranker sent a result without an index and a finite score", _unused_completion(tokens))
         if index in scores:
-            raise InvalidAnswer("the reranker scored a text twice", _spent(tokens))
+            raise InvalidAnswer("the reranker scored a text twice", _unused_completion(tokens))
         scores[index] = score
     if len(scores) < count:
-        raise InvalidAnswer(f"the reranker scored {len(scores)} of {count} texts", _spent(tokens))
+        raise InvalidAnswer(f"the reranker scored {len(scores)} of {count} texts", _unused_completion(tokens))
     return Judgement([scores[place] for place in range(count)], tokens)
 
 
-def _scored(row: Any) -> tuple[int | None, float | None]:
+def _parse_result(row: Any) -> tuple[int | None, float | None]:
     """Index and score of a result; None: it is none."""
     if not isinstance(row, dict):
         return None, None
@@ -148,13 +150,13 @@ def _scored(row: Any) -> tuple[int | None, float | None]:
     return index, float(score)
 
 
-def _tokens(said: Any) -> int | None:
+def _read_token_count(said: Any) -> int | None:
     """Tokens that a reply says it took: Jina, vLLM and Voyage count them; others count nothing, or something else."""
     usage = said.get("usage") if isinstance(said, dict) else None
     count = usage.get("total_tokens") if isinstance(usage, dict) else None
     return count if isinstance(count, int) and not isinstance(count, bool) and 0 <= count < LARGEST_COUNT else None
 
 
-def _spent(tokens: int | None) -> Completion:
+def _unused_completion(tokens: int | None) -> Completion:
     """Cost of an answer that is not used."""
     return Completion("", tokens, 0, 0)

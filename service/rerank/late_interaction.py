@@ -24,24 +24,24 @@ class Pieces:
     vectors: NDArray[np.int8]
 
     @classmethod
-    def of(cls, ids: NDArray[np.int64], states: NDArray[np.float32]) -> "Pieces":
+    def quantise_pieces(cls, ids: NDArray[np.int64], states: NDArray[np.float32]) -> "Pieces":
         """Pieces whose vectors have a byte a dimension, the largest of each ±127."""
         largest = np.abs(states).max(axis=1, keepdims=True, initial=1e-9)
         return cls(ids.astype(np.int32), np.rint(127 * states / largest).astype(np.int8))
 
-    def packed(self) -> bytes:
+    def pack_pieces(self) -> bytes:
         """As they are kept: the numbers, then the vectors."""
         return self.ids.astype(NUMBER).tobytes() + self.vectors.tobytes()
 
     @classmethod
-    def unpacked(cls, kept: bytes, dimensions: int) -> "Pieces":
-        """The value that `packed` made."""
+    def unpack_pieces(cls, kept: bytes, dimensions: int) -> "Pieces":
+        """The value that `pack_pieces` made."""
         count = len(kept) // (NUMBER.itemsize + dimensions)
         ids = np.frombuffer(kept, NUMBER, count).astype(np.int32)
         return cls(ids, np.frombuffer(kept, np.int8, count * dimensions, count * NUMBER.itemsize).reshape(count, dimensions))
 
 
-def interactions(question: Pieces, texts: Sequence[Pieces], before: Sequence[Pieces | None] | None = None) -> list[float]:
+def score_interactions(question: Pieces, texts: Sequence[Pieces], before: Sequence[Pieces | None] | None = None) -> list[float]:
     """For each text the mean, over the pieces of the question, of the best cosine there, weighted by their rarity.
 
     `before`: what was said before each, None where nothing was.
@@ -51,20 +51,20 @@ def interactions(question: Pieces, texts: Sequence[Pieces], before: Sequence[Pie
     having = Counter(piece for text in texts for piece in set(text.ids.tolist()))
     weights = np.log1p([len(texts) / (1 + having[piece]) for piece in question.ids.tolist()])
     weights /= weights.sum()
-    asked = _unit(question.vectors)
+    asked = _normalise_to_unit(question.vectors)
 
-    def nearest(text: Pieces | None) -> NDArray[np.float32]:
+    def nearest_cosines(text: Pieces | None) -> NDArray[np.float32]:
         if text is None or not len(text.ids):
             return np.zeros(len(asked), dtype=np.float32)
-        found: NDArray[np.float32] = (asked @ _unit(text.vectors).T).max(axis=1)
+        found: NDArray[np.float32] = (asked @ _normalise_to_unit(text.vectors).T).max(axis=1)
         return found.clip(min=0)
 
     earlier = before or [None] * len(texts)
     pairs = zip(texts, earlier, strict=True)
-    return [float(weights @ np.maximum(nearest(text), BEFORE * nearest(turn))) for text, turn in pairs]
+    return [float(weights @ np.maximum(nearest_cosines(text), BEFORE * nearest_cosines(turn))) for text, turn in pairs]
 
 
-def _unit(vectors: NDArray[np.int8]) -> NDArray[np.float32]:
+def _normalise_to_unit(vectors: NDArray[np.int8]) -> NDArray[np.float32]:
     floats = vectors.astype(np.float32)
     lengths: NDArray[np.float32] = np.sqrt((floats * floats).sum(axis=1, keepdims=True))
     floats /= np.maximum(lengths, np.float32(1e-9))

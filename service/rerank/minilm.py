@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from service.embedding.minilm import AT_ONCE, DIMENSIONS, LONGEST, MiniLM
+from service.embedding.minilm import DIMENSIONS, LONGEST_TEXT_PIECES, TEXTS_PER_BATCH, MiniLM
 from service.llm.model import ModelError
-from service.rerank.late_interaction import Pieces, interactions
+from service.rerank.late_interaction import Pieces, score_interactions
 from service.rerank.reranker import Judgement, Read, StillReading
 from service.settings import RerankSettings
 
@@ -51,52 +51,52 @@ class MiniLMReranker:
         """Judge in another thread. Raises StillReading where that takes too long, ModelError where nothing is read either."""
         started, earlier, there = time.monotonic(), before or [None] * len(texts), kept or {}
         wanted = dict.fromkeys([*texts, *(text for text in earlier if text is not None)])
-        reading = self._begin(sorted((text for text in wanted if text not in there), key=len), deadline)
+        reading = self._begin_reading(sorted((text for text in wanted if text not in there), key=len), deadline)
         try:
             async with asyncio.timeout(deadline):
-                (question,) = await self._run(self._pieces, [query])
+                (question,) = await self._run_in_thread(self._encode_pieces, [query])
                 read = await asyncio.shield(reading)
                 packed = {**there, **read}
-                return Judgement(await self._run(_judged, question, texts, earlier, packed), read=read)
+                return Judgement(await self._run_in_thread(_judge_pieces, question, texts, earlier, packed), read=read)
         except TimeoutError:
             spent = f"MiniLM had not judged after {time.monotonic() - started:.2g} s (LOCI_RERANK__DEADLINE)"
             raise StillReading(spent, reading) from None
 
-    def _begin(self, texts: list[str], deadline: float) -> asyncio.Future[Read]:
+    def _begin_reading(self, texts: list[str], deadline: float) -> asyncio.Future[Read]:
         """Begin to read. Raises StillReading at once where it cannot be done in time, ModelError where much is being read."""
         if texts and len(self._readings) >= READINGS:
             raise ModelError("MiniLM is still reading what others asked about")
-        reading = asyncio.ensure_future(self._read(texts))
+        reading = asyncio.ensure_future(self._read_texts(texts))
         self._readings.add(reading)
-        reading.add_done_callback(self._ended)
-        if self._pace * sum(min(LONGEST, 2 + len(text) // CHARACTERS) for text in texts) > deadline:
+        reading.add_done_callback(self._note_end)
+        if self._pace * sum(min(LONGEST_TEXT_PIECES, 2 + len(text) // CHARACTERS) for text in texts) > deadline:
             raise StillReading(f"MiniLM reads {len(texts)} texts first: ask again", reading)
         return reading
 
-    def _ended(self, reading: asyncio.Future[Read]) -> None:
+    def _note_end(self, reading: asyncio.Future[Read]) -> None:
         self._readings.discard(reading)
         _ = reading.cancelled() or reading.exception()  # it may be that nobody waits for it
 
-    async def _read(self, texts: list[str]) -> Read:
+    async def _read_texts(self, texts: list[str]) -> Read:
         read: Read = {}
-        for start in range(0, len(texts), AT_ONCE):
-            batch = texts[start : start + AT_ONCE]
-            pieces = await self._run(self._timed, batch)
-            read |= {text: one.packed() for text, one in zip(batch, pieces, strict=True)}
+        for start in range(0, len(texts), TEXTS_PER_BATCH):
+            batch = texts[start : start + TEXTS_PER_BATCH]
+            pieces = await self._run_in_thread(self._encode_and_time, batch)
+            read |= {text: one.pack_pieces() for text, one in zip(batch, pieces, strict=True)}
         return read
 
-    def _timed(self, texts: list[str]) -> list[Pieces]:
+    def _encode_and_time(self, texts: list[str]) -> list[Pieces]:
         started = time.perf_counter()
-        pieces = self._pieces(texts)
+        pieces = self._encode_pieces(texts)
         spent = (time.perf_counter() - started) / sum(2 + len(one.ids) for one in pieces)
         self._pace += NOTICE * (spent - self._pace)
         return pieces
 
-    def _pieces(self, texts: list[str]) -> list[Pieces]:
+    def _encode_pieces(self, texts: list[str]) -> list[Pieces]:
         """Pieces of texts without the marks at their ends."""
-        return [Pieces.of(ids[1:-1], states[1:-1]) for ids, states in self._model.encode(texts)]
+        return [Pieces.quantise_pieces(ids[1:-1], states[1:-1]) for ids, states in self._model.encode_texts(texts)]
 
-    async def _run(self, work: Callable[..., T], *arguments: object) -> T:
+    async def _run_in_thread(self, work: Callable[..., T], *arguments: object) -> T:
         """Run work in the thread. Raises ModelError for what onnxruntime raises, whose words may hold anything."""
         try:
             return await asyncio.get_running_loop().run_in_executor(self._thread, work, *arguments)
@@ -110,6 +110,6 @@ class MiniLMReranker:
         self._thread.shutdown(wait=False, cancel_futures=True)
 
 
-def _judged(question: Pieces, texts: Sequence[str], before: Sequence[str | None], packed: Mapping[str, bytes]) -> list[float]:
-    read = {text: Pieces.unpacked(kept, DIMENSIONS) for text, kept in packed.items()}
-    return interactions(question, [read[text] for text in texts], [None if turn is None else read[turn] for turn in before])
+def _judge_pieces(question: Pieces, texts: Sequence[str], before: Sequence[str | None], packed: Mapping[str, bytes]) -> list[float]:
+    read = {text: Pieces.unpack_pieces(kept, DIMENSIONS) for text, kept in packed.items()}
+    return score_interactions(question, [read[text] for text in texts], [None if turn is None else read[turn] for turn in before])

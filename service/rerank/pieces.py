@@ -17,13 +17,13 @@ from psycopg_pool import PoolClosed, PoolTimeout
 from db.cancellation import hear_cancellation
 from db.errors import LociError
 from db.models.pieces import store_memory_pieces
-from db.pool import OPERATOR, Origin, Pool, transaction
+from db.pool import OPERATOR, Origin, Pool, open_transaction
 from service.llm.model import ModelError
 from service.rerank.reranker import Read
 
 log = logging.getLogger(__name__)
 WAITING = 64  # readings that are to be written; a further one is not, and its texts are read again when they are asked about
-AT_ONCE = 20  # memories that one statement writes: some 300 kB
+MEMORIES_PER_STATEMENT = 20  # memories that one statement writes: some 300 kB
 
 
 @dataclass(frozen=True)
@@ -39,12 +39,12 @@ def hash_text(text: str) -> bytes:
     return hashlib.blake2b(text.encode(), digest_size=16).digest()
 
 
-def known(texts: Mapping[int, str], kept: Mapping[int, Kept]) -> Read:
+def find_stored_pieces(texts: Mapping[int, str], kept: Mapping[int, Kept]) -> Read:
     """The texts of which was kept what was read of just these, by their hits."""
     return {text: kept[key].pieces for key, text in texts.items() if key in kept and kept[key].text_hash == hash_text(text)}
 
 
-def done(read: Read) -> asyncio.Future[Read]:
+def finished_reading(read: Read) -> asyncio.Future[Read]:
     """An earlier reading."""
     made: asyncio.Future[Read] = asyncio.get_running_loop().create_future()
     made.set_result(read)
@@ -67,35 +67,35 @@ class PieceStore:
         self._pool = pool
         self._queue: asyncio.Queue[Reading] = asyncio.Queue(WAITING)
 
-    def put(self, reading: Reading) -> None:
+    def put_reading(self, reading: Reading) -> None:
         """Have it written as soon as it is there. Where much waits it is not."""
         if reading.places and not self._queue.full():
             self._queue.put_nowait(reading)
 
-    async def run(self) -> None:
+    async def write_until_end(self) -> None:
         """Write until cancelled."""
         while True:
             reading = await self._queue.get()
             try:
-                await self._write(reading)
+                await self._write_reading(reading)
             except (ModelError, LociError, psycopg.Error, PoolTimeout, PoolClosed) as error:
                 log.info("what a reranker has read is not kept (%s)", type(error).__name__)
             finally:
                 self._queue.task_done()
             hear_cancellation()
 
-    async def written(self) -> None:
+    async def wait_until_empty(self) -> None:
         """Wait until all that was put is written."""
         await self._queue.join()
 
-    async def _write(self, reading: Reading) -> None:
+    async def _write_reading(self, reading: Reading) -> None:
         by_namespace: dict[str, dict[int, tuple[bytes, bytes]]] = defaultdict(dict)
         for text, packed in (await asyncio.shield(reading.read)).items():
             for namespace, document in reading.places.get(text, ()):
                 by_namespace[namespace][document] = hash_text(text), packed
         for namespace, pieces in by_namespace.items():
-            for start in range(0, len(pieces), AT_ONCE):
-                part = dict(list(pieces.items())[start : start + AT_ONCE])
+            for start in range(0, len(pieces), MEMORIES_PER_STATEMENT):
+                part = dict(list(pieces.items())[start : start + MEMORIES_PER_STATEMENT])
                 origin = Origin(action="keep_pieces", via="worker")
-                async with transaction(self._pool, key_hash=OPERATOR, namespace=namespace, role="reader", origin=origin) as tx:
+                async with open_transaction(self._pool, key_hash=OPERATOR, namespace=namespace, role="reader", origin=origin) as tx:
                     await store_memory_pieces(tx, model=reading.model, pieces=part)

@@ -5,14 +5,14 @@ from typing import Annotated, Any, Literal
 import typer
 
 from service.cli.output import echo, print_table
-from service.cli.rest import service
-from service.cli.shell import Namespace, Session, read_stdin, tell
+from service.cli.rest import open_service
+from service.cli.shell import Namespace, Session, read_stdin, tell_result
 
 Decide = Literal["auto", "rules", "model"]
 Decider = Annotated[Decide, typer.Option("--decide", help="Who decides: a language model if there is one (auto), rules, or model.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and write nothing.")]
 LISTS = ("placed", "linked", "created", "summarised")
-PAGE = 200  # orphans of one request
+ORPHANS_PER_REQUEST = 200  # orphans of one request
 
 
 def retain(
@@ -31,12 +31,12 @@ def retain(
     """
     stated = {"category": category, "source": source, "user": user, "session_id": session_id, "dry_run": dry_run, "decide": decide}
     content = read_stdin() if text == "-" else text
-    with service(namespace) as rest:
+    with open_service(namespace) as rest:
         answer = rest.post("/retain", content=content, **stated)
-    tell(answer, lambda: _tell_retained(answer))
+    tell_result(answer, lambda: _tell_retain_report(answer))
 
 
-def _tell_retained(answer: dict[str, Any]) -> None:
+def _tell_retain_report(answer: dict[str, Any]) -> None:
     for part, reason in answer["skipped"].items():
         echo(f"without {part}s: {reason}", err=True)
     rows = [[row["action"], row["fact"], row["confidence"], row["reason"]] for row in answer["decisions"]]
@@ -56,16 +56,16 @@ def reflect(
     Facts and episodes go under concepts, made from categories where needed, and what is related is linked.
     """
     pages: list[dict[str, Any]] = []
-    with service(namespace) as rest:
+    with open_service(namespace) as rest:
         while not pages or pages[-1]["next_cursor"] is not None:
-            stated = {"category": category, "dry_run": dry_run, "decide": decide, "limit": PAGE}
+            stated = {"category": category, "dry_run": dry_run, "decide": decide, "limit": ORPHANS_PER_REQUEST}
             pages.append(rest.post("/reflect", **stated, cursor=pages[-1]["next_cursor"] if pages else None))
     found: dict[str, Any] = {name: [row for page in pages for row in page[name]] for name in LISTS}
     found |= {"orphans_left": sum(page["orphans_left"] for page in pages), "dry_run": dry_run}
-    tell(found, lambda: _tell_reflected(found))
+    tell_result(found, lambda: _tell_reflect_report(found))
 
 
-def _tell_reflected(found: dict[str, Any]) -> None:
+def _tell_reflect_report(found: dict[str, Any]) -> None:
     rows = [[row["memory_id"], row["parent"], row["similarity"], row["reason"]] for row in found["placed"]]
     print_table(("memory", "parent", "similarity", "reason"), rows, fold="reason")
     counts = f"{len(rows):,} placed, {len(found['linked']):,} links, {found['orphans_left']:,} without a place"

@@ -30,15 +30,15 @@ from service.retain.rules_or_model import (
     texts_read_by,
 )
 from service.retain.settling import enqueue_settling
-from service.text.facts import split
+from service.text.facts import split_facts
 from service.text.reading import with_readings
-from service.text.subject import statement
+from service.text.subject import format_statement
 
 log = logging.getLogger(__name__)
 ACTIONS = {"create": "created", "update": "updated", "link": "linked", "nothing": "unchanged"}
-AT_ONCE = 50  # facts that a model is asked about in one call
-TRIES = 2  # to decide by a model
-MOST = 1000  # whatever the setting retain_facts: what is not even embedded
+FACTS_PER_CALL = 50  # facts that a model is asked about in one call
+DECISION_TRIES = 2  # to decide by a model
+MOST_FACTS = 1000  # whatever the setting retain_facts: what is not even embedded
 
 
 @dataclass(frozen=True)
@@ -62,13 +62,13 @@ async def prepare_items(resources: Resources, items: list[JsonObject], read: Rea
 
     A dead endpoint costs the vectors, not the facts.
     """
-    if len(items) > MOST:
+    if len(items) > MOST_FACTS:
         name = "messages" if "spoken" in items[0] else "content"
-        raise Invalid(f"the text has {len(items):,} facts", [FieldError(name, f"must have at most {MOST:,} facts")])
+        raise Invalid(f"the text has {len(items):,} facts", [FieldError(name, f"must have at most {MOST_FACTS:,} facts")])
     provider, settings = resources.provider, resources.settings.embedding
     used = active_model(None) if provider is None else await read(partial(find_active_model, provider))
     try:
-        vectors = await used.embed([statement(item)[: settings.max_chars] for item in items], timeout=settings.query_timeout)
+        vectors = await used.embed([format_statement(item)[: settings.max_chars] for item in items], timeout=settings.query_timeout)
     except EmbeddingError as error:
         return Prepared(items, {"vector": str(error)})
     made = [{"embedding": vector.tolist(), "embedding_model": used.model} for vector in vectors]
@@ -77,7 +77,7 @@ async def prepare_items(resources: Resources, items: list[JsonObject], read: Rea
 
 async def retain_text(resources: Resources, stated: JsonObject, choice: Choice, *, read: Read, write: Write[T], dry_run: bool) -> T:
     """Retain a text: cut, embed, decide and write its facts. `stated`: the text and what is said about it."""
-    items = [{**stated, "content": text} for text in split(stated["content"])]
+    items = [{**stated, "content": text} for text in split_facts(stated["content"])]
     prepared = await prepare_items(resources, items, read)
     until = patience_for_models(resources)
     return await retain_facts(resources, prepared, choice, until, read=read, write=write, dry_run=dry_run)
@@ -91,13 +91,13 @@ async def decide_facts(resources: Resources, read: Read, prepared: Prepared, cho
     """
     if choice == "rules" or (resources.model is None and choice == "auto"):
         return Decided()
-    basis, namespace, settings = await read(lambda tx: _basis(tx, prepared))
+    basis, namespace, settings = await read(lambda tx: _read_basis(tx, prepared))
     if (reason := reason_not_to_ask(resources, settings, choice)) is not None:
         return Decided(skipped={"model": reason})
     open_ones = [row for row in basis if not row["is_settled"]]
     judged, skipped = [], {}
     while open_ones:
-        page, asked = await _page(resources, open_ones, prepared.items)
+        page, asked = await _page_of_facts(resources, open_ones, prepared.items)
         open_ones = open_ones[len(page) :]
         try:
             answer = await ask_within(resources, until, Judgements, namespace=namespace, purpose="retain", **asked)
@@ -107,7 +107,7 @@ async def decide_facts(resources: Resources, read: Read, prepared: Prepared, cho
         judged += answer.decisions
     weigh = partial(weigh_judgements, basis, prepared.items, judged, settings)
     weighed = await with_readings(texts_read_by(read), weigh)
-    if (stopped := await _breaker(read, ended_by_model(weighed), settings)) is not None:
+    if (stopped := await _find_mass_ending(read, ended_by_model(weighed), settings)) is not None:
         weighed = await with_readings(texts_read_by(read), partial(weigh, breaker=stopped))
     if refused := Counter(one["refused"] for one in weighed if "refused" in one):
         said = ", ".join(f"{guard} {count}" for guard, count in sorted(refused.items()))
@@ -115,9 +115,11 @@ async def decide_facts(resources: Resources, read: Read, prepared: Prepared, cho
     return Decided(weighed, skipped)
 
 
-async def _page(resources: Resources, basis: list[JsonObject], items: list[JsonObject]) -> tuple[list[JsonObject], dict[str, Any]]:
+async def _page_of_facts(
+    resources: Resources, basis: list[JsonObject], items: list[JsonObject]
+) -> tuple[list[JsonObject], dict[str, Any]]:
     """As many facts as fit one call, and how it is made; one that alone does not fit is shown less of what is known beside it."""
-    page = basis[:AT_ONCE]
+    page = basis[:FACTS_PER_CALL]
     while True:
         asked: dict[str, Any] = {"prompt": "retain.md", "data": facts_shown(page, items), "numbers": numbers_shown(page)}
         beside = max(len(row["known"]) for row in page)
@@ -129,7 +131,7 @@ async def _page(resources: Resources, basis: list[JsonObject], items: list[JsonO
             page = [{**page[0], "known": closest(page[0]["known"], int(beside * min(part, 0.9)))}]
 
 
-async def _breaker(read: Read, ended: int, settings: JsonObject) -> str | None:
+async def _find_mass_ending(read: Read, ended: int, settings: JsonObject) -> str | None:
     """Why a call that would end so many facts by a model's word alone ends none of them; None: it may.
 
     As in the passes (dream_removed_share), and as there one more or less is no landslide.
@@ -141,11 +143,11 @@ async def _breaker(read: Read, ended: int, settings: JsonObject) -> str | None:
     return f"{ended} facts would end by it in one call; the setting dream_removed_share ({share:g}) allows {allowed}"
 
 
-async def _basis(tx: Transaction, prepared: Prepared) -> tuple[list[FactBasis], str, JsonObject]:
+async def _read_basis(tx: Transaction, prepared: Prepared) -> tuple[list[FactBasis], str, JsonObject]:
     rows = await facts.facts_to_decide(tx, items=prepared.items)
     for known in (one for row in rows for one in row["known"] if one["fact"] is not None):
         known["about"] = prepared.items[known["fact"]].get("about")
-    entered = await tx.entered()
+    entered = await tx.read_caller()
     return rows, str(entered.namespace), entered.settings
 
 
@@ -184,7 +186,7 @@ async def retain_facts(
     """Decide and write; where what the decisions rest on changed while the model thought, decide once more, then by rules."""
     settles = resources.model is not None and choice != "rules"
     by = partial(write_facts, prepared=prepared, dry_run=dry_run, settles=settles)
-    for _ in range(TRIES):
+    for _ in range(DECISION_TRIES):
         decided = await decide_facts(resources, read, prepared, choice, until)
         try:
             return await write(partial(by, decided=decided))

@@ -12,16 +12,16 @@ from pydantic import Field
 
 from db.pool import JsonObject
 from service.llm.output import Answer
-from service.llm.schemas import NOUGHT_IS_NONE, Numbers, at_most, each, share, shown, text_of
-from service.text.guards import kept_share, missing, same_subject
+from service.llm.schemas import NOUGHT_IS_NONE, Numbers, at_most, mark_bounded_list, mark_shown_number, share, text_of
+from service.text.guards import find_missing_marks, kept_share, same_subject
 from service.text.reading import Read
-from service.text.subject import statement
+from service.text.subject import format_statement
 
 SAID = 0.5  # share of a fact's words that a memory must have to make the fact known
 LINKS = 8  # of one fact
-SHOWN = 2000  # characters of a known memory that the model sees
+SHOWN_CHARACTERS = 2000  # characters of a known memory that the model sees
 _TYPE = re.compile(r"[^\w]+")
-Known = Annotated[int, shown("known")]
+Known = Annotated[int, mark_shown_number("known")]
 
 
 class FactLink(Answer):
@@ -35,7 +35,7 @@ class FactLink(Answer):
 class Judgement(Answer):
     """The decision about one fact."""
 
-    fact: Annotated[int, shown("facts")] = Field(description="Number of the fact")
+    fact: Annotated[int, mark_shown_number("facts")] = Field(description="Number of the fact")
     action: Literal["create", "update", "link", "nothing"]
     target: Annotated[Known | None, NOUGHT_IS_NONE] = Field(
         None, description="Number of the known one that it is about; null for create"
@@ -48,7 +48,7 @@ class Judgement(Answer):
 class Judgements(Answer):
     """One decision for each fact."""
 
-    decisions: list[Judgement] = each("facts", least=1)
+    decisions: list[Judgement] = mark_bounded_list("facts", least=1)
 
 
 Fault = tuple[str, str]  # the name of a guard, and why it stands against a decision
@@ -57,7 +57,7 @@ NO_TARGET: Fault = "target", "its target is not among what is known beside the f
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _JudgedFact:
     """A fact that the model was asked about, what it said, and what that is weighed by."""
 
     fact: str
@@ -79,7 +79,11 @@ def facts_shown(basis: list[JsonObject], items: list[JsonObject]) -> JsonObject:
     """The data for the model: the facts that are not settled, and what is known beside each, by number."""
     return {
         "facts": [
-            {"number": row["ordinal"] + 1, "text": statement(items[row["ordinal"]]), "known": [_shown(one) for one in row["known"]]}
+            {
+                "number": row["ordinal"] + 1,
+                "text": format_statement(items[row["ordinal"]]),
+                "known": [_show_candidate(one) for one in row["known"]],
+            }
             for row in basis
         ]
     }
@@ -96,8 +100,8 @@ def closest(known: list[JsonObject], count: int) -> list[JsonObject]:
     return sorted(ranked[:count], key=lambda one: int(one["number"]))
 
 
-def _shown(one: JsonObject) -> JsonObject:
-    said = {"number": one["number"], "text": statement(one)[:SHOWN], "since": one["valid_from"][:10]}
+def _show_candidate(one: JsonObject) -> JsonObject:
+    said = {"number": one["number"], "text": format_statement(one)[:SHOWN_CHARACTERS], "since": one["valid_from"][:10]}
     if one["similarity"] is not None:
         said["similarity"] = round(one["similarity"], 2)
     return said if one["fact"] is None else {**said, "earlier_fact": one["fact"] + 1}
@@ -129,86 +133,86 @@ def weigh_judgements(
         if row["is_settled"] or judgement is None:
             decision = _by_rules(row, text)
         else:
-            asked = _Asked(statement(items[row["ordinal"]]), judgement, settings, read, breaker)
-            decision = _weighed(row, asked, text)
-        _note(decision, row, text)
+            asked = _JudgedFact(format_statement(items[row["ordinal"]]), judgement, settings, read, breaker)
+            decision = _weigh_judgement(row, asked, text)
+        _note_ending(decision, row, text)
         decisions.append(decision)
     return decisions
 
 
-def _weighed(row: JsonObject, asked: _Asked, text: _Text) -> JsonObject:
+def _weigh_judgement(row: JsonObject, asked: _JudgedFact, text: _Text) -> JsonObject:
     """The model's decision about a fact, if no guard refuses it."""
     judgement = asked.judgement
-    known = {one["number"]: one for one in row["known"] if not _ended(one, text)}
-    links = _links(judgement, known)
+    known = {one["number"]: one for one in row["known"] if not _is_over(one, text)}
+    links = _make_links(judgement, known)
     target = None if judgement.target is None else known.get(judgement.target)
     stated = {
         "ordinal": row["ordinal"],
-        "confidence": _unit(judgement.confidence),
+        "confidence": _clamp_to_unit(judgement.confidence),
         "reason": " ".join(judgement.reason.split())[:300] or None,
         "decided_by": "model",
     }
     if judgement.action in ("create", "link"):
         if judgement.action == "link" and not links and target is not None:
-            links = [{**_ref(target), "type": "related_to", "strength": 0.5}]
-        return {**stated, **_own(links)}
-    fault = _fault(asked, target)
+            links = [{**_make_reference(target), "type": "related_to", "strength": 0.5}]
+        return {**stated, **_decide_own_memory(links)}
+    fault = _find_fault(asked, target)
     if target is None or fault is not None:
         guard, why = fault or NO_TARGET
         reason = f"the model's {judgement.action} was refused: {why}"
-        return {**_refused(row, judgement, target, links, reason, text), "refused": guard}
+        return {**_replace_decision(row, judgement, target, links, reason, text), "refused": guard}
     if judgement.action == "nothing":
-        return {**stated, "action": "nothing", **_ref(target)}
-    return {**stated, "action": "update", **_ref(target), "signal": target["signal"] or "model", "links": links}
+        return {**stated, "action": "nothing", **_make_reference(target)}
+    return {**stated, "action": "update", **_make_reference(target), "signal": target["signal"] or "model", "links": links}
 
 
-def _fault(asked: _Asked, target: JsonObject | None) -> Fault | None:
+def _find_fault(asked: _JudgedFact, target: JsonObject | None) -> Fault | None:
     """Why a decision about something known does not stand; None: it does."""
     if target is None:
         return NO_TARGET
-    return _not_known(asked, target) if asked.judgement.action == "nothing" else _not_sure(asked, target)
+    return _find_reason_against_duplicate(asked, target) if asked.judgement.action == "nothing" else _not_sure(asked, target)
 
 
-def _not_known(asked: _Asked, target: JsonObject) -> Fault | None:
+def _find_reason_against_duplicate(asked: _JudgedFact, target: JsonObject) -> Fault | None:
     """Why a memory does not make a fact known; None: it does."""
     if target["signal"] is not None:
         return "contradiction", "the two contradict each other"
     if not target["same_subject"]:
         return "subject", OTHERS
-    if lost := missing(asked.read, [asked.fact], statement(target)):
+    if lost := find_missing_marks(asked.read, [asked.fact], format_statement(target)):
         return "lost", f"what is known does not say {', '.join(lost[:5])}"
-    if kept_share(asked.read, asked.fact, statement(target)) < SAID:
+    if kept_share(asked.read, asked.fact, format_statement(target)) < SAID:
         return "lost", "what is known has few of its words"
     return None
 
 
-def _not_sure(asked: _Asked, target: JsonObject) -> Fault | None:
+def _not_sure(asked: _JudgedFact, target: JsonObject) -> Fault | None:
     """Why a fact makes no version of a memory; None: it does."""
-    settings, sure = asked.settings, _unit(asked.judgement.confidence)
+    settings, sure = asked.settings, _clamp_to_unit(asked.judgement.confidence)
     if settings["supersession"] != "apply":
         return "supersession", f"the setting supersession is {settings['supersession']}"
     if sure < settings["supersession_threshold"]:
         return "unsure", f"it is not sure enough ({sure:.2f})"
     if target["signal"] is not None:
         return None
-    if not target["same_subject"] or not same_subject(asked.read, asked.fact, statement(target)):
+    if not target["same_subject"] or not same_subject(asked.read, asked.fact, format_statement(target)):
         return "subject", OTHERS
     if target["is_protected"]:
         return "protected", "the memory is protected, and the rules see no contradiction"
     return None if asked.breaker is None or target["fact"] is not None else ("breaker", asked.breaker)
 
 
-def _refused(
+def _replace_decision(
     row: JsonObject, judgement: Judgement, target: JsonObject | None, links: list[JsonObject], why: str, text: _Text
 ) -> JsonObject:
     """The decision in place of a refused one: the rules' own one, or a memory of its own."""
     rules = _by_rules(row, text)
-    agreed = target is not None and rules["action"] == judgement.action and _ref(target).items() <= rules.items()
+    agreed = target is not None and rules["action"] == judgement.action and _make_reference(target).items() <= rules.items()
     if agreed or (target is None and rules["action"] != "update"):
         return rules
     if target is not None and judgement.action == "update" and not links:
-        links = [{**_ref(target), "type": "contradicts", "strength": _unit(judgement.confidence)}]
-    return {"ordinal": row["ordinal"], "confidence": 0.5, "reason": why, "decided_by": "rules", **_own(links)}
+        links = [{**_make_reference(target), "type": "contradicts", "strength": _clamp_to_unit(judgement.confidence)}]
+    return {"ordinal": row["ordinal"], "confidence": 0.5, "reason": why, "decided_by": "rules", **_decide_own_memory(links)}
 
 
 def _by_rules(row: JsonObject, text: _Text) -> JsonObject:
@@ -216,18 +220,18 @@ def _by_rules(row: JsonObject, text: _Text) -> JsonObject:
     decision = {**row["decision"], "decided_by": "rules"}
     known = {(one["memory_id"], one["fact"]): one for one in row["known"]}
     target = known.get((decision.get("target_id"), decision.get("fact")))
-    if target is not None and decision["action"] in ("update", "nothing") and _ended(target, text):
+    if target is not None and decision["action"] in ("update", "nothing") and _is_over(target, text):
         return {
             "ordinal": row["ordinal"],
             "confidence": 0.5,
             "reason": "what it is about was changed by an earlier fact",
             "decided_by": "rules",
-            **_own([]),
+            **_decide_own_memory([]),
         }
     return decision
 
 
-def _own(links: list[JsonObject]) -> JsonObject:
+def _decide_own_memory(links: list[JsonObject]) -> JsonObject:
     """A memory of its own, linked or not."""
     if not links:
         return {"action": "create", "links": []}
@@ -235,16 +239,18 @@ def _own(links: list[JsonObject]) -> JsonObject:
     return {"action": "link", **first, "links": links}
 
 
-def _links(judgement: Judgement, known: dict[int, JsonObject]) -> list[JsonObject]:
+def _make_links(judgement: Judgement, known: dict[int, JsonObject]) -> list[JsonObject]:
     links: dict[tuple[str, str], JsonObject] = {}
     for link in judgement.links:
         kind = _TYPE.sub("_", link.type.strip().lower()).strip("_")[:64]
         if (one := known.get(link.target)) is not None and kind and not kind[0].isdigit():
-            links.setdefault((str(_ref(one)), kind), {**_ref(one), "type": kind, "strength": _unit(link.strength)})
+            links.setdefault(
+                (str(_make_reference(one)), kind), {**_make_reference(one), "type": kind, "strength": _clamp_to_unit(link.strength)}
+            )
     return list(links.values())[:LINKS]
 
 
-def _note(decision: JsonObject, row: JsonObject, text: _Text) -> None:
+def _note_ending(decision: JsonObject, row: JsonObject, text: _Text) -> None:
     """Remember what a decision ends."""
     if decision["action"] == "nothing":
         text.gone.add(row["ordinal"])
@@ -254,13 +260,13 @@ def _note(decision: JsonObject, row: JsonObject, text: _Text) -> None:
         text.over.update(one["lineage"] for one in row["known"] if one["memory_id"] == decision["target_id"])
 
 
-def _ended(one: JsonObject, text: _Text) -> bool:
+def _is_over(one: JsonObject, text: _Text) -> bool:
     return one["lineage"] in text.over if one["fact"] is None else one["fact"] in text.gone
 
 
-def _ref(one: JsonObject) -> JsonObject:
+def _make_reference(one: JsonObject) -> JsonObject:
     return {"target_id": one["memory_id"]} if one["fact"] is None else {"fact": one["fact"]}
 
 
-def _unit(number: float) -> float:
+def _clamp_to_unit(number: float) -> float:
     return min(max(number, 0.0), 1.0) if number == number else 0.0  # noqa: PLR0124 (NaN)

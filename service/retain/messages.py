@@ -13,14 +13,14 @@ from loci.models.retain import Remember
 from service.resources import Resources
 from service.retain import facts
 from service.retain.rules_or_model import Read, Step, T, Write, patience_for_models
-from service.text.corrections import completed
-from service.text.facts import split
+from service.text.corrections import complete_correction
+from service.text.facts import split_facts
 
 TELLING = {"user", "assistant"}  # who tells facts; systems instruct, and tools bring data
 NAMED = 100_000  # characters in which entities are looked for
 TELLTALE = 10  # turns in a row that are no chance: where they stand in messages, the conversation has come that far
 MOST_KEPT = 1000  # turns of one look
-TRIES = 3  # to take in what is new, where others say more meanwhile
+TAKE_IN_TRIES = 3  # to take in what is new, where others say more meanwhile
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,8 @@ class Overtaken(Exception):
 async def read_messages(tx: Transaction, body: Remember, before: Said | None = None) -> Said:
     """New messages: those after the turns that the session has already. `before`: what was new a moment ago."""
     turns = [message.turn() for message in body.messages]
-    kept = await _kept(tx, body.session, len(turns), before)
-    known, last = _known(kept, [turn for turn in turns if turn], before)
+    kept = await _read_last_turns(tx, body.session, len(turns), before)
+    known, last = _count_stored_turns(kept, [turn for turn in turns if turn], before)
     new, passed = [], 0
     for place, turn in enumerate(turns):
         if turn is not None and passed < known:
@@ -58,7 +58,7 @@ async def read_messages(tx: Transaction, body: Remember, before: Said | None = N
         elif turn is not None:
             new.append((place, turn))
     told = [(place, body.messages[place]) for place, _ in new if body.messages[place].speaker in TELLING]
-    stated = _corrected([(place, fact) for place, message in told for fact in _facts(message, body, place)], kept)
+    stated = _complete_corrections([(place, fact) for place, message in told for fact in _make_facts(message, body, place)], kept)
     return Said(
         turns=[turn for _, turn in new],
         facts=[fact for _, fact in stated],
@@ -69,57 +69,57 @@ async def read_messages(tx: Transaction, body: Remember, before: Said | None = N
     )
 
 
-async def _kept(tx: Transaction, session: str | None, turns: int, before: Said | None) -> list[TurnRow]:
+async def _read_last_turns(tx: Transaction, session: str | None, turns: int, before: Said | None) -> list[TurnRow]:
     """The last turns of a session: as many as these messages, or all of one look."""
     if session is None:
         return []
     return await conversations.list_turns(tx, session_id=session, limit=MOST_KEPT if before else turns + 1)
 
 
-def _known(kept: list[TurnRow], turns: list[JsonObject], before: Said | None) -> tuple[int, int]:
+def _count_stored_turns(kept: list[TurnRow], turns: list[JsonObject], before: Said | None) -> tuple[int, int]:
     """How many of these turns a session has, and the number of its last one."""
     last = kept[-1]["id"] if kept else 0
     if before is not None and (before.known or not before.last):  # these are the whole conversation
         added, ahead = [turn for turn in kept if turn["id"] > before.last], turns[before.known :]
-        if added and _same(added, ahead):  # another call was quicker; it may even have had more of the conversation
+        if added and _same_turns(added, ahead):  # another call was quicker; it may even have had more of the conversation
             return before.known + min(len(added), len(ahead)), last
-    return _passed(kept, turns), last
+    return _count_shared_prefix(kept, turns), last
 
 
-def _corrected(stated: list[tuple[int, JsonObject]], kept: list[TurnRow]) -> list[tuple[int, JsonObject]]:
+def _complete_corrections(stated: list[tuple[int, JsonObject]], kept: list[TurnRow]) -> list[tuple[int, JsonObject]]:
     """Facts with their messages; corrections that say only what is right say it of what the same speaker stated before."""
-    before = {turn["role"]: said[-1] for turn in kept if turn["role"] in TELLING and (said := split(turn["content"]))}
+    before = {turn["role"]: said[-1] for turn in kept if turn["role"] in TELLING and (said := split_facts(turn["content"]))}
     corrected = []
     for place, fact in stated:
         speaker = "assistant" if fact["source"] == "assistant" else "user"
-        text = completed(fact["content"], before.get(speaker, "")) or fact["content"]
+        text = complete_correction(fact["content"], before.get(speaker, "")) or fact["content"]
         corrected.append((place, {**fact, "content": text}))
         before[speaker] = text
     return corrected
 
 
-def _passed(kept: list[TurnRow], turns: list[JsonObject]) -> int:
+def _count_shared_prefix(kept: list[TurnRow], turns: list[JsonObject]) -> int:
     """How many turns a conversation has come along: to the end of those kept, where it begins with just these.
 
     Only the last turns of a long one are kept. Earlier ones were said as well; the earliest possible place of the kept ones counts,
     so that nothing is lost.
     """
-    if len(kept) <= len(turns) and _same(kept, turns):
+    if len(kept) <= len(turns) and _same_turns(kept, turns):
         return len(kept)
     tail = kept[-TELLTALE:]
     if len(tail) == TELLTALE:
         for start in range(len(turns) - TELLTALE + 1):
-            if _same(tail, turns[start:]):
+            if _same_turns(tail, turns[start:]):
                 return start + TELLTALE
     return 0
 
 
-def _same(kept: list[TurnRow], turns: list[JsonObject]) -> bool:
+def _same_turns(kept: list[TurnRow], turns: list[JsonObject]) -> bool:
     """Whether these are the same turns, as far as the shorter list goes."""
     return all((a["role"], a["content"]) == (b["role"], b["content"]) for a, b in zip(kept, turns, strict=False))
 
 
-def _facts(message: Message, body: Remember, place: int) -> list[JsonObject]:
+def _make_facts(message: Message, body: Remember, place: int) -> list[JsonObject]:
     """The facts of a message, as items of loci_api.remember; who said them is their source, `spoken` the message's place."""
     stated = body.stated()
     about = {name: stated[name] for name in ("category", "tags", "valid_from") if stated.get(name) is not None}
@@ -127,16 +127,16 @@ def _facts(message: Message, body: Remember, place: int) -> list[JsonObject]:
         about = {"valid_from": message.said_at.isoformat(), **about}
     about |= {name: value for name, value in (("session_id", body.session), ("user", body.user)) if value is not None}
     source = "assistant" if message.speaker == "assistant" else message.name or body.source or "user"
-    return [{**about, "content": text, "source": source, "spoken": place} for text in split(message.prose)]
+    return [{**about, "content": text, "source": source, "spoken": place} for text in split_facts(message.prose)]
 
 
-async def remember(resources: Resources, body: Remember, *, read: Read, write: Write[T]) -> T:
+async def remember_messages(resources: Resources, body: Remember, *, read: Read, write: Write[T]) -> T:
     """Keep turns and retain facts, in one transaction; a dry run keeps nothing.
 
     Where others have said a part of it meanwhile, it begins again with what is new then.
     """
     said, until = await read(lambda tx: read_messages(tx, body)), patience_for_models(resources)
-    for _ in range(TRIES):
+    for _ in range(TAKE_IN_TRIES):
         try:
             return await _take_in(resources, said, body, until, read=read, write=write)
         except Overtaken as error:
@@ -145,7 +145,7 @@ async def remember(resources: Resources, body: Remember, *, read: Read, write: W
 
 
 async def _take_in(resources: Resources, said: Said, body: Remember, until: float, *, read: Read, write: Write[T]) -> T:
-    finish = partial(_finished, said=said, body=body)
+    finish = partial(_make_reply, said=said, body=body)
     if not said.facts:
         return await write(finish)
     prepared = await facts.prepare_items(resources, said.facts, read)
@@ -170,7 +170,7 @@ async def _add_turns(tx: Transaction, session: str, said: Said, body: Remember) 
     await conversations.add_turns(tx, session_id=session, turns=said.turns)
 
 
-async def _finished(tx: Transaction, *, said: Said, body: Remember, work: Step | None = None) -> JsonObject:
+async def _make_reply(tx: Transaction, *, said: Said, body: Remember, work: Step | None = None) -> JsonObject:
     """Turns, decisions and entities, as the reply has them."""
     if body.session is not None and said.turns and not body.dry_run:
         await _add_turns(tx, body.session, said, body)

@@ -25,7 +25,7 @@ from service.retain.rules_or_model import (
 )
 from service.text.reading import with_readings
 
-PAGE, CONCEPTS = 100, 200  # orphans that a model is shown in one call, and concepts beside them
+ORPHANS_PER_CALL, CONCEPTS = 100, 200  # orphans that a model is shown in one call, and concepts beside them
 
 
 @dataclass(frozen=True)
@@ -62,14 +62,14 @@ async def plan_reflection(resources: Resources, read: Read, choice: Choice, page
     except (ModelError, Postponed) as error:
         return Planned(page, skipped={"model": refusal_of(error, choice)})
     made = await with_readings(texts_read_by(read), lambda known: Plan(seen["orphans"], seen["concepts"], answer, settings, known))
-    return Planned(page, made.given, made.reasons())
+    return Planned(page, made.to_database, made.list_refusals())
 
 
 async def _page(resources: Resources, read: Read, page: Page) -> tuple[Page, tuple[OrphansToPlace, str, JsonObject]]:
     """As many orphans, and as many concepts beside them, as a model can be shown in one call."""
-    page, concepts = replace(page, limit=min(page.limit, PAGE)), CONCEPTS
+    page, concepts = replace(page, limit=min(page.limit, ORPHANS_PER_CALL)), CONCEPTS
     while True:
-        found = await read(partial(_orphans, page=page, concepts=concepts))
+        found = await read(partial(_read_orphans, page=page, concepts=concepts))
         orphans, beside = len(found[0]["orphans"]), len(found[0]["concepts"])
         if max(orphans, beside) <= 1 or (part := await part_that_fits(resources, Reflection, **_asked(found[0]))) >= 1:
             return page, found
@@ -82,13 +82,13 @@ def _asked(seen: OrphansToPlace) -> dict[str, Any]:
     return {"prompt": "reflect.md", "data": orphans_shown(seen["orphans"], seen["concepts"]), "numbers": numbers}
 
 
-async def _orphans(tx: Transaction, page: Page, concepts: int) -> tuple[OrphansToPlace, str, JsonObject]:
+async def _read_orphans(tx: Transaction, page: Page, concepts: int) -> tuple[OrphansToPlace, str, JsonObject]:
     row = await facts.orphans_to_place(tx, limit=page.limit, category=page.category, cursor=page.cursor, concepts=concepts)
-    entered = await tx.entered()
+    entered = await tx.read_caller()
     return row, str(entered.namespace), entered.settings
 
 
-async def reflect(tx: Transaction, planned: Planned, *, dry_run: bool) -> JsonObject:
+async def reflect_orphans(tx: Transaction, planned: Planned, *, dry_run: bool) -> JsonObject:
     """Place a page of orphans; the cursor of the next page is a string."""
     row = await facts.reflect(tx, **asdict(planned.page), dry_run=dry_run, plan=planned.given)
     following = row["next_cursor"]
@@ -104,4 +104,4 @@ async def reflect(tx: Transaction, planned: Planned, *, dry_run: bool) -> JsonOb
 async def reflect_page(resources: Resources, page: Page, choice: Choice, *, read: Read, write: Write[T], dry_run: bool) -> T:
     """Reflect about a page of orphans: have a model propose what is to be done, where one is to be asked, and do it."""
     planned = await plan_reflection(resources, read, choice, page)
-    return await write(partial(reflect, planned=planned, dry_run=dry_run))
+    return await write(partial(reflect_orphans, planned=planned, dry_run=dry_run))

@@ -10,9 +10,9 @@ from db.pool import Transaction
 from service.jobs.job import Postponed
 from service.llm.model import ModelError
 from service.llm.output import Answer
-from service.models.calls import ask
+from service.models.calls import ask_model
 from service.resources import Resources
-from service.settings import within
+from service.settings import seconds_within_request
 
 Choice = Literal["auto", "rules", "model"]
 A = TypeVar("A", bound=Answer)
@@ -35,7 +35,7 @@ def reason_not_to_ask(resources: Resources, settings: dict[str, Any], choice: Ch
 
 def patience_for_models(resources: Resources) -> float:
     """The moment, monotonic, until which a request that begins now waits for models, all calls and tries together."""
-    return time.monotonic() + within(resources.settings.llm.request_deadline, resources.settings.deadlines.model)
+    return time.monotonic() + seconds_within_request(resources.settings.llm.request_deadline, resources.settings.deadlines.model)
 
 
 async def ask_within(resources: Resources, until: float, answer: type[A], **about: Any) -> A:
@@ -43,7 +43,7 @@ async def ask_within(resources: Resources, until: float, answer: type[A], **abou
     left = until - time.monotonic()
     if left <= 0:
         raise ModelError("the language model did not answer in time")
-    return await ask(resources, answer, deadline=left, **about)
+    return await ask_model(resources, answer, deadline=left, **about)
 
 
 def refusal_of(error: ModelError | Postponed, choice: Choice) -> str:

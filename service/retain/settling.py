@@ -15,23 +15,23 @@ from db.retain import PairToSettle
 from service.dreams.days import day_of
 from service.jobs.job import Job
 from service.llm.output import Answer
-from service.llm.schemas import each, share, shown, text_of
-from service.models.calls import ask, part_that_fits
+from service.llm.schemas import mark_bounded_list, mark_shown_number, share, text_of
+from service.models.calls import ask_model, part_that_fits
 from service.resources import Resources
 from service.text.guards import same_subject
 from service.text.reading import Read, with_readings
-from service.text.subject import statement
+from service.text.subject import format_statement
 from service.uuid7 import uuid7
 
 KIND = "settle"
-AT_ONCE = 20  # pairs that a model is asked about in one job
-SHOWN = 2000  # characters of a memory that the model sees
+PAIRS_PER_JOB = 20  # pairs that a model is asked about in one job
+SHOWN_CHARACTERS = 2000  # characters of a memory that the model sees
 
 
 class Verdict(Answer):
     """Which of the two memories of a pair holds."""
 
-    pair: Annotated[int, shown("pairs")]
+    pair: Annotated[int, mark_shown_number("pairs")]
     reason: str = text_of(200, least=20)
     verdict: Literal["replaces", "corrects", "both_true", "unsure"]
     confidence: float = share(ge=0, le=1)
@@ -40,44 +40,44 @@ class Verdict(Answer):
 class Verdicts(Answer):
     """The model's verdicts on all pairs."""
 
-    verdicts: list[Verdict] = each("pairs", least=1, max_length=1000)
+    verdicts: list[Verdict] = mark_bounded_list("pairs", least=1, max_length=1000)
 
 
-def is_wanted(settings: JsonObject) -> bool:
+def wants_settling(settings: JsonObject) -> bool:
     """Whether a namespace wants its open pairs settled by a model."""
     return bool(settings["settle_model"] and settings["retain_model"] and settings["supersession"] == "apply")
 
 
 async def enqueue_settling(tx: Transaction) -> None:
     """Have a model look at the pairs that this transaction opens, if the namespace wants that: one waiting job is enough."""
-    if is_wanted((await tx.entered()).settings):
+    if wants_settling((await tx.read_caller()).settings):
         await jobs.enqueue_job(tx, kind=KIND, key=KIND, turn=KIND)
 
 
 async def settle_pairs(resources: Resources, job: Job) -> None:
     """Ask about the pairs that are open, and settle what stands. No transaction is open while the model thinks."""
-    if not is_wanted(job.settings):
-        async with job.holding(resources, "settle") as tx:
+    if not wants_settling(job.settings):
+        async with job.hold_alone(resources, "settle") as tx:
             await jobs.finish_job(tx, id=job.id, result={"settling": "off"})
         return
     if resources.model is None:
         raise NeedsModel
     async with resources.transaction("settle", job.namespace, "admin") as tx:
-        pairs = await retain.pairs_to_settle(tx, limit=AT_ONCE)
+        pairs = await retain.pairs_to_settle(tx, limit=PAIRS_PER_JOB)
     judged: list[JsonObject] = []
-    further = len(pairs) == AT_ONCE
+    further = len(pairs) == PAIRS_PER_JOB
     if job.failures and len(pairs) > 1:
         pairs, further = pairs[: max(1, len(pairs) >> job.failures)], True
-    while len(pairs) > 1 and await part_that_fits(resources, Verdicts, prompt="settle.md", **_asked(pairs)) < 1:
+    while len(pairs) > 1 and await part_that_fits(resources, Verdicts, prompt="settle.md", **_describe_pairs(pairs)) < 1:
         pairs, further = pairs[: len(pairs) // 2], True
     if pairs:
-        answer = await ask(
+        answer = await ask_model(
             resources,
             Verdicts,
             namespace=job.namespace,
             purpose=KIND,
             prompt="settle.md",
-            **_asked(pairs),
+            **_describe_pairs(pairs),
             job_id=job.id,
             failures=job.failures,
         )
@@ -87,10 +87,10 @@ async def settle_pairs(resources: Resources, job: Job) -> None:
                 return await text.text_marks(tx, texts=some)
 
         judged = await with_readings(ask_texts, partial(weigh_verdicts, pairs, answer))
-    await _apply(resources, job, judged, further=further)
+    await _apply_judgements(resources, job, judged, further=further)
 
 
-def _asked(pairs: list[PairToSettle]) -> dict[str, Any]:
+def _describe_pairs(pairs: list[PairToSettle]) -> dict[str, Any]:
     data = {"pairs": [pair_shown(pair, number) for number, pair in enumerate(pairs, 1)]}
     return {"data": data, "numbers": {"pairs": range(1, len(pairs) + 1)}}
 
@@ -98,12 +98,12 @@ def _asked(pairs: list[PairToSettle]) -> dict[str, Any]:
 def pair_shown(pair: PairToSettle, number: int) -> JsonObject:
     """A pair as the model sees it."""
     sides: JsonObject = {"older": pair["older"], "newer": pair["newer"]}
-    return {"pair": number, **{name: _side(side) for name, side in sides.items()}}
+    return {"pair": number, **{name: _describe_side(side) for name, side in sides.items()}}
 
 
-def _side(side: JsonObject) -> JsonObject:
+def _describe_side(side: JsonObject) -> JsonObject:
     said = {} if side["source"] is None else {"said_by": side["source"]}
-    return {"statement": statement(side)[:SHOWN], "since": day_of(side["valid_from"]).isoformat(), **said}
+    return {"statement": format_statement(side)[:SHOWN_CHARACTERS], "since": day_of(side["valid_from"]).isoformat(), **said}
 
 
 def weigh_verdicts(pairs: list[PairToSettle], answer: Verdicts, read: Read) -> list[JsonObject]:
@@ -114,10 +114,10 @@ def weigh_verdicts(pairs: list[PairToSettle], answer: Verdicts, read: Read) -> l
     said: dict[int, list[Verdict]] = {}
     for verdict in answer.verdicts:
         said.setdefault(verdict.pair, []).append(verdict)
-    return [_weighed(pair, said.get(number, []), read) for number, pair in enumerate(pairs, 1)]
+    return [_weigh_verdicts(pair, said.get(number, []), read) for number, pair in enumerate(pairs, 1)]
 
 
-def _weighed(pair: PairToSettle, said: list[Verdict], read: Read) -> JsonObject:
+def _weigh_verdicts(pair: PairToSettle, said: list[Verdict], read: Read) -> JsonObject:
     agreed = len({one.verdict for one in said}) == 1
     verdict = said[0].verdict if agreed else "unsure"
     judged: JsonObject = {
@@ -136,13 +136,13 @@ def _is_of_one_subject(pair: PairToSettle, read: Read) -> bool:
     if not pair["comparable"]:
         return False
     alike = pair["same_subject"] or pair["signal"] is not None
-    return alike or same_subject(read, statement(pair["newer"]), statement(pair["older"]))
+    return alike or same_subject(read, format_statement(pair["newer"]), format_statement(pair["older"]))
 
 
-async def _apply(resources: Resources, job: Job, judged: list[JsonObject], *, further: bool) -> None:
+async def _apply_judgements(resources: Resources, job: Job, judged: list[JsonObject], *, further: bool) -> None:
     """Settle what stands and report it, as one operation. Pairs that changed while the model thought are asked about again."""
     operation = str(uuid7())
-    async with job.holding(resources, "settle", operation_id=operation) as tx:
+    async with job.hold_alone(resources, "settle", operation_id=operation) as tx:
         standing = [one for one in judged if one["verdict"] != "unsure" and "guard" not in one]
         done = await retain.settle_by_model(tx, verdicts=standing)
         guards = {(str(row["newer_id"]), str(row["older_id"])): row["guard"] for row in done}

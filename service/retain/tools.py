@@ -4,7 +4,17 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
-from service.mcp.text import JsonObject, Shown, about, fit_rows, how_to_settle, kept, may_outdate, more, written
+from service.mcp.text import (
+    JsonObject,
+    Shown,
+    fit_rows,
+    format_brackets,
+    format_value,
+    how_to_settle,
+    keep_telling_fields,
+    may_outdate,
+    tell_next_page,
+)
 from service.mcp.tool import (
     About,
     Arguments,
@@ -17,10 +27,10 @@ from service.mcp.tool import (
     Tool,
     User,
     in_session,
-    listed,
+    parse_list,
 )
 
-SHOWN = 20  # of what may be hundreds
+SHOWN_ROWS = 20  # of what may be hundreds
 MESSAGE = {  # what a model is told of a message; REST takes more, and says so
     "type": "object",
     "properties": {
@@ -48,7 +58,7 @@ class Retain(Arguments):
 class Remember(Arguments):
     """Messages to keep."""
 
-    messages: Annotated[list[Annotated[dict[str, Any], WithJsonSchema(MESSAGE)]], BeforeValidator(listed)] = Field(
+    messages: Annotated[list[Annotated[dict[str, Any], WithJsonSchema(MESSAGE)]], BeforeValidator(parse_list)] = Field(
         description="In order"
     )
     session_id: Session | None = None
@@ -68,69 +78,74 @@ class Reflect(Arguments):
     dry_run: DryRun | None = None
 
 
-def retained(reply: JsonObject, room: int) -> Shown:
+def show_retain_report(reply: JsonObject, room: int) -> Shown:
     """Decisions about each fact."""
-    head, tail = _dry(reply), _how_to_settle(reply)
-    listing = fit_rows(reply["decisions"], _retained, room - len(head + tail), "No facts in it.")
+    head, tail = _note_dry_run(reply), _how_to_settle(reply)
+    listing = fit_rows(reply["decisions"], _format_fact, room - len(head + tail), "No facts in it.")
     fields = ("fact", "action", "memory_id", "superseded", "target_id", "reason", "signal", "unsettled")
-    rows = [kept(row, fields) for row in reply["decisions"][: listing.shown]]
-    data = {"decisions": rows, "dry_run": reply["dry_run"]} | kept(reply, ("left_out",))
-    return head + listing.text + tail, data | kept(reply, ("skipped",))
+    rows = [keep_telling_fields(row, fields) for row in reply["decisions"][: listing.shown]]
+    data = {"decisions": rows, "dry_run": reply["dry_run"]} | keep_telling_fields(reply, ("left_out",))
+    return head + listing.text + tail, data | keep_telling_fields(reply, ("skipped",))
 
 
-def remembered(reply: JsonObject, room: int) -> Shown:
+def show_remember_report(reply: JsonObject, room: int) -> Shown:
     """How many turns were kept, and what was decided about each fact, with who said it."""
-    turns = f"{reply['turns']} turns of session {written(reply['session'])}.\n" if reply["session"] else ""
-    head, tail = _dry(reply) + turns, _how_to_settle(reply)
-    listing = fit_rows(reply["decisions"], _remembered, room - len(head + tail), "No facts in it.")
+    turns = f"{reply['turns']} turns of session {format_value(reply['session'])}.\n" if reply["session"] else ""
+    head, tail = _note_dry_run(reply) + turns, _how_to_settle(reply)
+    listing = fit_rows(reply["decisions"], _format_message_fact, room - len(head + tail), "No facts in it.")
     fields = ("message", "source", "fact", "action", "memory_id", "superseded", "target_id", "reason", "signal", "unsettled")
-    rows = [kept(row, fields) for row in reply["decisions"][: listing.shown]]
+    rows = [keep_telling_fields(row, fields) for row in reply["decisions"][: listing.shown]]
     data = {"decisions": rows, "turns": reply["turns"], "dry_run": reply["dry_run"]}
-    return head + listing.text + tail, data | kept(reply, ("session", "entities", "left_out", "skipped"))
+    return head + listing.text + tail, data | keep_telling_fields(reply, ("session", "entities", "left_out", "skipped"))
 
 
 def _how_to_settle(reply: JsonObject) -> str:
     return "" if reply["dry_run"] else how_to_settle(row["unsettled"] for row in reply["decisions"])
 
 
-def _retained(row: JsonObject, longest: int | None) -> str:
-    return "\n".join([_decision(row, longest, row["reason"]), *may_outdate(row["unsettled"])])
+def _format_fact(row: JsonObject, longest: int | None) -> str:
+    return "\n".join([_format_decision(row, longest, row["reason"]), *may_outdate(row["unsettled"])])
 
 
-def _remembered(row: JsonObject, longest: int | None) -> str:
-    return "\n".join([_decision(row, longest, f"said by {row['source']}", row["reason"]), *may_outdate(row["unsettled"])])
+def _format_message_fact(row: JsonObject, longest: int | None) -> str:
+    return "\n".join([_format_decision(row, longest, f"said by {row['source']}", row["reason"]), *may_outdate(row["unsettled"])])
 
 
-def _decision(row: JsonObject, longest: int | None, *said: str | None) -> str:
+def _format_decision(row: JsonObject, longest: int | None, *said: str | None) -> str:
     action = "left out" if row["action"] == "nothing" and row["memory_id"] is None else row["action"]
-    return f"{action}{_places(row)}: {written(row['fact'], text=True, longest=longest)}{about(*said)}"
+    return f"{action}{_format_references(row)}: {format_value(row['fact'], text=True, longest=longest)}{format_brackets(*said)}"
 
 
-def _places(row: JsonObject) -> str:
+def _format_references(row: JsonObject) -> str:
     """Which memory it is now, and which it ended."""
     ended = f" instead of [{row['superseded']}]" if row["superseded"] else ""
     return (f" [{row['memory_id']}]" if row["memory_id"] else "") + ended
 
 
-def reflected(reply: JsonObject, _: int) -> Shown:
+def show_reflect_report(reply: JsonObject, _: int) -> Shown:
     """Result: counts, and the first memories that were placed."""
     placed, linked, made = reply["placed"], reply["linked"], reply["created"]
     head = (
         f"{len(placed)} placed, {len(made)} parents made, {len(linked)} links made, {reply['orphans_left']} left without a place."
     )
-    rows = [f"[{row['memory_id']}] stands under {written(row['parent'])}{about(row['reason'])}" for row in placed[:SHOWN]]
-    rest = [f"… and {len(placed) - SHOWN} more."] if len(placed) > SHOWN else []
+    rows = [
+        f"[{row['memory_id']}] stands under {format_value(row['parent'])}{format_brackets(row['reason'])}"
+        for row in placed[:SHOWN_ROWS]
+    ]
+    rest = [f"… and {len(placed) - SHOWN_ROWS} more."] if len(placed) > SHOWN_ROWS else []
     data = {
-        "placed": [kept(row, ("memory_id", "parent_id", "parent", "reason")) for row in placed],
-        "created": [kept(row, ("id", "lineage", "content", "parent")) for row in made],
+        "placed": [keep_telling_fields(row, ("memory_id", "parent_id", "parent", "reason")) for row in placed],
+        "created": [keep_telling_fields(row, ("id", "lineage", "content", "parent")) for row in made],
         "linked": linked,
         "orphans_left": reply["orphans_left"],
         "dry_run": reply["dry_run"],
     }
-    return _dry(reply) + "\n".join([head, *rows, *rest]) + more(reply), data | kept(reply, ("next_cursor",))
+    return _note_dry_run(reply) + "\n".join([head, *rows, *rest]) + tell_next_page(reply), data | keep_telling_fields(
+        reply, ("next_cursor",)
+    )
 
 
-def _dry(reply: JsonObject) -> str:
+def _note_dry_run(reply: JsonObject) -> str:
     return "Dry run: nothing was written, this would be done.\n" if reply["dry_run"] else ""
 
 
@@ -143,7 +158,7 @@ TOOLS = [
         "is known. Use it at the end of a task.",
         Retain,
         in_session("/retain"),
-        retained,
+        show_retain_report,
         speaker="user",
     ),
     Tool(
@@ -154,7 +169,7 @@ TOOLS = [
         "talk. Use it at the end of an exchange.",
         Remember,
         in_session("/remember"),
-        remembered,
+        show_remember_report,
         speaker="user",
     ),
     Tool(
@@ -165,6 +180,6 @@ TOOLS = [
         "many were saved.",
         Reflect,
         lambda given, _: Call("POST", "/reflect", given),
-        reflected,
+        show_reflect_report,
     ),
 ]

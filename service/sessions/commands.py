@@ -5,9 +5,9 @@ from typing import Annotated, Any
 import typer
 
 from service.cli.output import echo, print_table
-from service.cli.rest import service
-from service.cli.shell import App, AsOf, Failure, KnownAt, Limit, Namespace, Session, tell, tell_rows
-from service.cli.target import stated as from_environment
+from service.cli.rest import open_service
+from service.cli.shell import App, AsOf, Failure, KnownAt, Limit, Namespace, Session, tell_result, tell_rows
+from service.cli.target import find_stated_value as from_environment
 
 app = App("List conversations, show their turns, and end sessions.")
 Id = Annotated[str, typer.Argument(metavar="SESSION", help="The conversation.")]
@@ -42,12 +42,12 @@ def show_context(
         "as_of": as_of,
         "known_at": known_at,
     }
-    with service(namespace) as rest:
+    with open_service(namespace) as rest:
         built = rest.post("/context", **stated)
-    tell(built, lambda: _tell(built))
+    tell_result(built, lambda: _tell_context(built))
 
 
-def _tell(built: dict[str, Any]) -> None:
+def _tell_context(built: dict[str, Any]) -> None:
     for arm, reason in built["skipped"].items():
         echo(f"without the {arm} arm: {reason}", err=True)
     if built.get("waiting"):
@@ -59,25 +59,25 @@ def _tell(built: dict[str, Any]) -> None:
 @app.command("list")
 def list_(namespace: Namespace = None, limit: Limit = 50) -> None:
     """List sessions that have turns."""
-    with service(namespace) as rest:
-        rows = rest.items("/conversations", limit=limit)
+    with open_service(namespace) as rest:
+        rows = rest.list_items("/conversations", limit=limit)
     tell_rows(rows, *(rows[0] if rows else ("session_id", "turns")))
 
 
 @app.command()
 def show(session: Id, namespace: Namespace = None, limit: Annotated[int, typer.Option(min=1, max=1000)] = 50) -> None:
     """Show the last turns of a conversation."""
-    with service(namespace) as rest:
+    with open_service(namespace) as rest:
         rows = rest.get("/conversations/{session}/turns", {"session": session}, limit=limit)["items"]
     if not rows:  # to the service a session is a name, and one that nobody has used yet has no turns
         raise Failure(f"session {session!r} does not exist, or has no turns", "`loci session list` names those that have.")
     cells = ([row["said_at"], row["role"], row["content"]] for row in rows)
-    tell(rows, lambda: print_table(("said_at", "role", "content"), cells, fold="content"))
+    tell_result(rows, lambda: print_table(("said_at", "role", "content"), cells, fold="content"))
 
 
 @app.command()
 def end(session: Id, namespace: Namespace = None) -> None:
     """End a session: what was of use to it is confirmed."""
-    with service(namespace) as rest:
+    with open_service(namespace) as rest:
         row = rest.post("/sessions/{session}/end", {"session": session})
-    tell(row, lambda: tell_rows([row], *row))
+    tell_result(row, lambda: tell_rows([row], *row))

@@ -19,9 +19,9 @@ from service.observability.metrics import CONTEXTS, INJECTED
 from service.recall.answer import Pending
 from service.recall.enough import as_many_as_answer
 from service.recall.passages import LINE, find_passages
-from service.recall.question import ARMS, MOST, Question, make_scope
-from service.recall.ranking import Ranking, note_hits, rank
-from service.recall.rerank import rerank, to_judge
+from service.recall.question import ARMS, DEFAULT_RESULTS, Question, make_scope
+from service.recall.ranking import Ranking, note_hits, rank_question
+from service.recall.rerank import rerank_best, to_judge
 from service.recall.rewrite import Read
 from service.recall.succession import later_first
 from service.resources import Resources
@@ -31,13 +31,13 @@ from service.sessions.context_text import (
     Kept,
     Section,
     fit_with_note,
-    noted,
+    note_omissions,
     one_line,
-    render,
-    shortened,
+    render_sections,
+    shorten_row,
 )
 from service.settings import EmbeddingSettings
-from service.text.passages import LEAST, fair_share
+from service.text.passages import LEAST_PASSAGE_CHARACTERS, fair_share
 
 SECTIONS = ("profile", "memories", "constraints", "unsettled", "graph", "working_memory", "patrol", "subagents", "turns")
 SHOWN_ONCE = ("profile", "memories")
@@ -93,18 +93,18 @@ async def rerank_context(resources: Resources, read: Read, request: ContextReque
     if reranker is None or reranker.is_endpoint or request.message is None or "memories" not in request.sections:
         return None
 
-    async def ranked(tx: Transaction) -> Pending | None:
-        limits = (await tx.entered()).settings
-        asked = _asked(request, limits)
-        made = await _rank(tx, request, asked, limits, resources.provider, resources.settings.embedding)
+    async def rank_once(tx: Transaction) -> Pending | None:
+        limits = (await tx.read_caller()).settings
+        asked = _list_asked_parts(request, limits)
+        made = await _rank_for_message(tx, request, asked, limits, resources.provider, resources.settings.embedding)
         if made is None or "memories" not in asked:
             return None
         return await to_judge(resources, replace(made, best=made.best_of(max(len(made.best), most))), most)
 
-    pending = await read(ranked)
+    pending = await read(rank_once)
     if pending is None:
         return None
-    judged, _ = await rerank(resources, pending.ranking, await pending.read(), most, await pending.read_pieces())
+    judged, _ = await rerank_best(resources, pending.ranking, await pending.read_rows(), most, await pending.read_pieces())
     return judged
 
 
@@ -120,44 +120,44 @@ async def build_context(
     `ranked`: what `rerank_context` has found.
     """
     started = time.perf_counter() if ranked is None else ranked.started
-    limits = (await tx.entered()).settings
-    asked = _asked(request, limits)
-    found = await _rank(tx, request, asked, limits, provider, settings) if ranked is None else ranked.within(tx)
-    ranking = None if found is None else await _noted(found, request, asked, limits)
-    parts = await _gather(tx, request, asked, ranking)
+    limits = (await tx.read_caller()).settings
+    asked = _list_asked_parts(request, limits)
+    found = await _rank_for_message(tx, request, asked, limits, provider, settings) if ranked is None else ranked.rebind_to(tx)
+    ranking = None if found is None else await _limit_and_note(found, request, asked, limits)
+    parts = await _gather_parts(tx, request, asked, ranking)
     await _mark_unsettled(tx, request, asked, parts)
     draft = Draft(parts, ranking, int(limits["context_keys"]))
-    await draft.shorten(tx, request, provider)
+    await draft.shorten_contents(tx, request, provider)
     kept = fit_with_note(draft.sections, request.max_chars)
     left_out = draft.left_out(kept)
     if request.session_id is not None and not request.preview:
-        await _note(tx, request.session_id, draft, kept, repeat=request.repeat)
+        await _note_context(tx, request.session_id, draft, kept, repeat=request.repeat)
     return {
         "session_id": request.session_id,
         "space": parts.space,
-        "text": noted(render(draft.sections, kept), left_out, request.max_chars),
-        **draft.shown(kept),
+        "text": note_omissions(render_sections(draft.sections, kept), left_out, request.max_chars),
+        **draft.list_rows_in_text(kept),
         "first": parts.first and "memories" in asked,
         "held_back": parts.held_back,
         "truncated": left_out,
         "skipped": ranking.skipped if ranking else {},
         "waiting": ranking.found.waits if ranking else 0,
         "took_ms": round(1000 * (time.perf_counter() - started), 2),
-        "server": tx.server,
+        "server": tx.server_kind,
     }
 
 
-def _asked(request: ContextRequest, limits: JsonObject) -> set[str]:
-    return set(request.sections) - ({"memories"} if _k(request, limits) == 0 else set())
+def _list_asked_parts(request: ContextRequest, limits: JsonObject) -> set[str]:
+    return set(request.sections) - ({"memories"} if _count_memories(request, limits) == 0 else set())
 
 
-def _k(request: ContextRequest, limits: JsonObject) -> int:
+def _count_memories(request: ContextRequest, limits: JsonObject) -> int:
     if request.k == "auto":
-        return MOST
+        return DEFAULT_RESULTS
     return int(limits["context_memories"]) if request.k is None else request.k
 
 
-async def _rank(
+async def _rank_for_message(
     tx: Transaction,
     request: ContextRequest,
     asked: set[str],
@@ -171,7 +171,7 @@ async def _rank(
     searching = request.message is not None and "memories" in asked
     question = Question(
         query=request.message or "",
-        k=_k(request, limits),
+        k=_count_memories(request, limits),
         auto=request.k == "auto",
         arms=ARMS if searching else (),
         scope=request.scope,
@@ -181,12 +181,12 @@ async def _rank(
         min_relevance=request.min_relevance,
         asked_at=request.scope.as_of or datetime.now(UTC),
     )
-    return await later_first(await rank(tx, question, provider, settings))
+    return await later_first(await rank_question(tx, question, provider, settings))
 
 
-async def _noted(found: Ranking, request: ContextRequest, asked: set[str], limits: JsonObject) -> Ranking:
+async def _limit_and_note(found: Ranking, request: ContextRequest, asked: set[str], limits: JsonObject) -> Ranking:
     """The ranking with as many as are asked for and likely enough; what the session has found again is noted."""
-    ranking = as_many_as_answer(replace(found, best=found.best[: _k(request, limits)])).likely()
+    ranking = as_many_as_answer(replace(found, best=found.best[: _count_memories(request, limits)])).drop_irrelevant()
     if not request.preview:
         await note_hits(ranking)
     if "constraints" not in asked:
@@ -194,7 +194,7 @@ async def _noted(found: Ranking, request: ContextRequest, asked: set[str], limit
     return ranking
 
 
-async def _gather(tx: Transaction, request: ContextRequest, asked: set[str], ranking: Ranking | None) -> db.ContextParts:
+async def _gather_parts(tx: Transaction, request: ContextRequest, asked: set[str], ranking: Ranking | None) -> db.ContextParts:
     """Read everything else. A context that may show memories to a session begins first, and waits for others of that session."""
     if request.session_id is not None and "memories" in asked and not request.preview:
         await db.begin_context(tx, session_id=request.session_id)
@@ -227,7 +227,7 @@ async def _mark_unsettled(tx: Transaction, request: ContextRequest, asked: set[s
                 row["contradicts"] = others[row["cursor"]]
 
 
-async def _note(tx: Transaction, session_id: str, draft: "Draft", kept: Kept, *, repeat: bool) -> None:
+async def _note_context(tx: Transaction, session_id: str, draft: "Draft", kept: Kept, *, repeat: bool) -> None:
     """Note which memories are shown, and keep those that are new to the session; touch the entities that the message names."""
     shown = [(name, place, draft.rows[name][place]["id"]) for name in SHOWN_ONCE for place in kept[name]]
     ids = [id_ for _, _, id_ in shown]
@@ -249,14 +249,14 @@ class Draft:
         self.rows: dict[str, list[JsonObject]] = {
             **parts.lists,
             **{name: parts.lists[name][:keys] for name in INVENTORIES},
-            **{name: [_scored(row, ranking) for row in parts.lists[name]] for name in SHOWN_ONCE},
+            **{name: [_add_score(row, ranking) for row in parts.lists[name]] for name in SHOWN_ONCE},
             "constraints": ranking.found.constraints if ranking else [],
             "unsettled": parts.lists.get("unsettled", []),
             "graph": parts.graph.get("edges", []),
         }
-        self.sections = [self._section(name, None) for name in SECTIONS]
+        self.sections = [self._make_section(name, None) for name in SECTIONS]
 
-    async def shorten(self, tx: Transaction, request: ContextRequest, provider: Provider | None) -> None:
+    async def shorten_contents(self, tx: Transaction, request: ContextRequest, provider: Provider | None) -> None:
         """Cut what is longer than its share of the budget: of memories the passage that answers the message is left."""
         lengths = [len(line) + 1 for section in self.sections for line in (section.header, *section.lines)]
         share = fair_share(lengths, request.max_chars)
@@ -269,22 +269,22 @@ class Draft:
             for place, line in enumerate(section.lines)
             if len(line) >= share
         ]
-        longest = max(LEAST // 2, share - LINE)
+        longest = max(LEAST_PASSAGE_CHARACTERS // 2, share - LINE)
         found = await find_passages(tx, request.message, [row["content"] for row in long], longest, provider)
         for row, passage in zip(long, found, strict=True):
             row["passage"] = vars(passage)
-        self.sections = [self._section(name, share) for name in SECTIONS]
+        self.sections = [self._make_section(name, share) for name in SECTIONS]
 
-    def _section(self, name: str, longest: int | None) -> Section:
+    def _make_section(self, name: str, longest: int | None) -> Section:
         """A section; with `longest` of what is longer a part is shown."""
         if name == "graph":
             header, *lines = (self._parts.graph.get("rendered") or "").split("\n")
             return Section(name, header, [one_line(line)[:longest] for line in lines])
         header = HEADERS["fallback" if name == "memories" and self._parts.fallback else name]
-        rows = [shortened(row, longest) for row in self.rows[name]]
+        rows = [shorten_row(row, longest) for row in self.rows[name]]
         return Section(name, header, [LINES[name](row) for row in rows], from_end=name == "turns")
 
-    def shown(self, kept: Kept) -> dict[str, Any]:
+    def list_rows_in_text(self, kept: Kept) -> dict[str, Any]:
         """The rows of what is in the text."""
         rows: dict[str, Any] = {name: [self.rows[name][place] for place in kept[name]] for name in SECTIONS}
         return {**rows, "graph": {"entities": self.entities, "edges": rows["graph"]}}
@@ -301,10 +301,10 @@ class Draft:
         return found
 
 
-def _scored(row: JsonObject, ranking: Ranking | None) -> JsonObject:
+def _add_score(row: JsonObject, ranking: Ranking | None) -> JsonObject:
     """A memory with its score and relevance in the recall; None for one that no query found."""
     said = {
-        "score": ranking.score(row["cursor"]) if ranking and row["cursor"] in ranking.fused.scores else None,
+        "score": ranking.score_of(row["cursor"]) if ranking and row["cursor"] in ranking.fused.scores else None,
         "relevance": ranking.relevance.get(row["cursor"]) if ranking else None,
     }
     return {**{key: value for key, value in row.items() if key != "cursor"}, **said}

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from db.pool import JsonObject
-from service.text.passages import LEAST, Passage, marked
+from service.text.passages import LEAST_PASSAGE_CHARACTERS, Passage, mark_passage
 from service.text.subject import text_with_subject
-from service.text.visible import visible
+from service.text.visible import show_hidden_characters
 
 Kept = dict[str, list[int]]
 NOBODY = "user"  # a speaker who is nobody in particular
@@ -41,7 +41,7 @@ class Section:
     from_end: bool = False
 
 
-def fit(sections: list[Section], budget: int | None) -> Kept:
+def fit_into_budget(sections: list[Section], budget: int | None) -> Kept:
     """Positions of the items that fit into so many characters (None: all), by section: the text of these is never longer.
 
     Sections take what they can in their order, items in theirs. One that is too long is left out; shorter ones after it may fit.
@@ -65,32 +65,32 @@ def fit(sections: list[Section], budget: int | None) -> Kept:
 
 def fit_with_note(sections: list[Section], budget: int) -> Kept:
     """The same, with room for a note where something is left out; a small budget has none."""
-    kept = fit(sections, budget)
+    kept = fit_into_budget(sections, budget)
     whole = all(len(kept[section.name]) == len(section.lines) for section in sections)
-    return kept if whole or budget < NOTED_FROM else fit(sections, budget - NOTE_CHARS)
+    return kept if whole or budget < NOTED_FROM else fit_into_budget(sections, budget - NOTE_CHARS)
 
 
-def noted(text: str, left_out: list[JsonObject], budget: int) -> str:
+def note_omissions(text: str, left_out: list[JsonObject], budget: int) -> str:
     """The text, and how much of what is left out of it for its length."""
     short = [f"{item['left_out']} of {item['section']}" for item in left_out if item["reason"] == "max_chars"]
     note = f"(Left out for length: {', '.join(short)}. A larger max_chars shows them.)"
     return f"{text}\n\n{note}" if short and budget >= NOTED_FROM else text
 
 
-def shortened(row: JsonObject, longest: int | None) -> JsonObject:
+def shorten_row(row: JsonObject, longest: int | None) -> JsonObject:
     """A row as it is shown: of a memory its passage, of other contents that are longer than `longest` the beginning."""
     if passage := row.get("passage"):
         rest = f'all of it: memory_history("{row["id"]}")'
-        return {**row, "content": marked(Passage(**passage), len(row["content"]), rest)}
+        return {**row, "content": mark_passage(Passage(**passage), len(row["content"]), rest)}
     if longest is None:
         return row
     if "newer" in row:
-        return {**row, **{name: shortened(row[name], longest // 2) for name in ("newer", "older")}}
-    more = len(row.get("content", "")) - max(LEAST // 2, longest - LEAST // 2)
+        return {**row, **{name: shorten_row(row[name], longest // 2) for name in ("newer", "older")}}
+    more = len(row.get("content", "")) - max(LEAST_PASSAGE_CHARACTERS // 2, longest - LEAST_PASSAGE_CHARACTERS // 2)
     return {**row, "content": f"{row['content'][:-more]} … ({more:,} more characters)"} if more > 0 else row
 
 
-def render(sections: list[Section], kept: Kept) -> str:
+def render_sections(sections: list[Section], kept: Kept) -> str:
     """The kept items under their headers, a blank line between sections; no header without an item."""
     return "\n\n".join(
         "\n".join([section.header, *(section.lines[place] for place in kept[section.name])])
@@ -104,7 +104,7 @@ def memory_line(row: JsonObject) -> str:
     about = row["about"]
     content = text_with_subject(row["content"], None if about is None or about.lower() == NOBODY else about)
     doubts = "".join(f", may contradict [{other}]" for other in row.get("contradicts") or ())
-    return f"- [{row['id']}] ({one_line(row['category'])}{doubts}): {indented(content)}"
+    return f"- [{row['id']}] ({one_line(row['category'])}{doubts}): {indent_lines(content)}"
 
 
 def pair_line(pair: JsonObject) -> str:
@@ -115,12 +115,12 @@ def pair_line(pair: JsonObject) -> str:
 
 def constraint_line(row: JsonObject) -> str:
     """`- entity (aspect): content`."""
-    return f"- {one_line(row['entity'])} ({one_line(row['aspect'])}): {indented(row['content'])}"
+    return f"- {one_line(row['entity'])} ({one_line(row['aspect'])}): {indent_lines(row['content'])}"
 
 
 def key_line(row: JsonObject) -> str:
     """`- key: expires in 4m32s, category: x, tags: a, b`."""
-    parts = [f"- {one_line(row['key'])}: expires in {remaining(row['expires_in'])}"]
+    parts = [f"- {one_line(row['key'])}: expires in {format_remaining_seconds(row['expires_in'])}"]
     if row["category"]:
         parts.append(f"category: {one_line(row['category'])}")
     if row["tags"]:
@@ -131,7 +131,7 @@ def key_line(row: JsonObject) -> str:
 def turn_line(row: JsonObject) -> str:
     """`user: content`."""
     role = re.sub(r"[^\w.-]+", "_", row["role"])
-    return f"{role}: {indented(row['content'])}"
+    return f"{role}: {indent_lines(row['content'])}"
 
 
 LINES: dict[str, Callable[[JsonObject], str]] = {
@@ -148,15 +148,15 @@ LINES: dict[str, Callable[[JsonObject], str]] = {
 
 def one_line(text: str) -> str:
     """A text on one line."""
-    return " ".join(line.strip() for line in visible(text).splitlines())
+    return " ".join(line.strip() for line in show_hidden_characters(text).splitlines())
 
 
-def indented(text: str) -> str:
+def indent_lines(text: str) -> str:
     """A text whose further lines are indented; blank ones are left out."""
-    return "\n  ".join(line.rstrip() for line in visible(text).splitlines() if line.strip())
+    return "\n  ".join(line.rstrip() for line in show_hidden_characters(text).splitlines() if line.strip())
 
 
-def remaining(seconds: float) -> str:
+def format_remaining_seconds(seconds: float) -> str:
     """Seconds left, in two units: `2m01s`, `4h12m`, `3d04h`."""
     left = max(0, int(seconds))
     if left < MINUTE:

@@ -5,14 +5,14 @@ from db.pool import JsonObject, Transaction
 from db.sessions import conversations
 from db.sessions.conversations import ConversationRow, TurnRow
 from loci.models.sessions import TurnsInput
-from service.pages import Page, page
+from service.pages import Page, make_page
 
-MOST = 1000  # turns of a page
+MOST_TURNS = 1000  # turns of a page
 
 
 async def list_conversations(tx: Transaction, *, limit: int, cursor: str | None) -> Page[ConversationRow]:
     """Sessions that have turns, in order of their names."""
-    return page(await conversations.list_conversations(tx, limit=limit + 1, cursor=cursor), limit, "session_id")
+    return make_page(await conversations.list_conversations(tx, limit=limit + 1, cursor=cursor), limit, "session_id")
 
 
 async def add_turns(tx: Transaction, stated: TurnsInput, *, session_id: str) -> JsonObject:
@@ -25,7 +25,7 @@ async def list_turns(tx: Transaction, *, session_id: str, limit: int | None, bef
 
     The next page is of those before them.
     """
-    wanted = limit or min(MOST, int((await tx.entered()).settings["replayed_turns"]))
+    wanted = limit or min(MOST_TURNS, int((await tx.read_caller()).settings["replayed_turns"]))
     rows = await conversations.list_turns(tx, session_id=session_id, limit=wanted + 1, cursor=before)
     kept = rows[-wanted:] if wanted else []
     return {"items": kept, "next_cursor": str(kept[0]["id"]) if kept and len(rows) > wanted else None}

@@ -36,12 +36,12 @@ async def search_entries(
         newest = await read(lambda tx: working_memory.search_working_memory(tx, limit=wanted.limit, **filters))
         return {"items": newest, "skipped": {}}
 
-    async def candidates(tx: Transaction) -> tuple[list[EntryCandidate], float]:
+    async def find_candidates(tx: Transaction) -> tuple[list[EntryCandidate], float]:
         found = await working_memory.working_memory_candidates(tx, query=query, limit=wanted.limit, **filters)
-        return found, float((await tx.entered()).settings["working_memory_similarity"])
+        return found, float((await tx.read_caller()).settings["working_memory_similarity"])
 
-    found, least = await read(candidates)
-    cosines, reason = await _cosines(query, found, provider, vectors, settings)
+    found, least = await read(find_candidates)
+    cosines, reason = await _candidate_cosines(query, found, provider, vectors, settings)
     words = {row["key"]: row["score"] for row in found if row["score"] is not None}
     fused = relative_score([words, {key: cosine for key, cosine in cosines.items() if cosine >= least}])
     newer = sorted(found, key=lambda row: (row["stored_at"], row["key"]), reverse=True)
@@ -52,7 +52,7 @@ async def search_entries(
     return {"items": items, "skipped": {"vector": reason} if reason else {}}
 
 
-async def _cosines(
+async def _candidate_cosines(
     query: str, found: list[EntryCandidate], provider: Provider | None, vectors: VectorCache, settings: EmbeddingSettings
 ) -> tuple[dict[str, float], str | None]:
     """Cosine of each candidate with the question by key; none, and why, where no model can be asked."""

@@ -6,7 +6,7 @@ from db.recall import log
 from db.sessions import feedback
 from db.sessions.feedback import EndedSession, FeedbackRow
 from loci.models.sessions import FeedbackInput
-from service.pages import Page, page
+from service.pages import Page, make_page
 
 
 async def record_feedback(tx: Transaction, stated: FeedbackInput) -> JsonObject:
@@ -26,7 +26,7 @@ async def record_feedback(tx: Transaction, stated: FeedbackInput) -> JsonObject:
 
 async def list_feedback(tx: Transaction, *, session_id: str | None, limit: int, cursor: str | None) -> Page[FeedbackRow]:
     """Changes in the weights of aspects by ended sessions, newest first."""
-    return page(await feedback.list_feedback(tx, session_id=session_id, limit=limit + 1, cursor=cursor), limit)
+    return make_page(await feedback.list_feedback(tx, session_id=session_id, limit=limit + 1, cursor=cursor), limit)
 
 
 async def end_session(tx: Transaction, *, session_id: str) -> EndedSession:

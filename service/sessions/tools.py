@@ -4,7 +4,18 @@ import json
 
 from pydantic import Field, JsonValue
 
-from service.mcp.text import ENTRY, JsonObject, Shown, entry_line, fit_rows, kept, moment, shortened, waiting, written
+from service.mcp.text import (
+    ENTRY,
+    JsonObject,
+    Shown,
+    entry_line,
+    fit_rows,
+    format_moment,
+    format_value,
+    keep_telling_fields,
+    shorten_result,
+    tell_unembedded_count,
+)
 from service.mcp.tool import (
     AnyTag,
     Arguments,
@@ -18,7 +29,7 @@ from service.mcp.tool import (
     Tool,
     User,
     in_session,
-    segment,
+    quote_path_segment,
 )
 
 AFTER = 250  # characters that are said after a context, at most
@@ -78,72 +89,76 @@ class GetContext(Arguments):
 def _save_entry(given: JsonObject, _: str | None) -> Call:
     key, minutes = given.pop("key"), given.pop("ttl_minutes", None)
     body = {"value": given.pop("data", None), **given, **({} if minutes is None else {"ttl_seconds": minutes * 60})}
-    return Call("PUT", _entry(key), body)
+    return Call("PUT", _entry_path(key), body)
 
 
 def _list_entries(given: JsonObject, _: str | None) -> Call:
-    return Call("GET", "/working-memory", params={"limit": 100, **_prefix(given)})
+    return Call("GET", "/working-memory", params={"limit": 100, **_make_prefix(given)})
 
 
 def _search_entries(given: JsonObject, _: str | None) -> Call:
-    prefix = _prefix(given)
+    prefix = _make_prefix(given)
     return Call("POST", "/working-memory/search", {**given, **prefix})
 
 
-def _prefix(given: JsonObject) -> JsonObject:
+def _make_prefix(given: JsonObject) -> JsonObject:
     return {"prefix": given.pop("namespace").rstrip("/")} if "namespace" in given else {}
 
 
-def _entry(key: str) -> str:
-    return "/working-memory/" + "/".join(map(segment, key.split("/")))
+def _entry_path(key: str) -> str:
+    return "/working-memory/" + "/".join(map(quote_path_segment, key.split("/")))
 
 
-def _context(given: JsonObject, session: str | None) -> Call:
+def _call_context(given: JsonObject, session: str | None) -> Call:
     """A context leaves room for what is said after it."""
     room = given["max_chars"]
     return in_session("/context")({**given, "max_chars": max(room - AFTER, room // 2)}, session)
 
 
-def stored(reply: JsonObject, _: int) -> Shown:
+def show_stored_entry(reply: JsonObject, _: int) -> Shown:
     """An entry that was written."""
-    return f"Stored as {written(reply['key'])}; it expires {moment(reply['expires_at'])}.", kept(reply)
+    return f"Stored as {format_value(reply['key'])}; it expires {format_moment(reply['expires_at'])}.", keep_telling_fields(reply)
 
 
-def entry(reply: JsonObject, room: int) -> Shown:
+def show_entry(reply: JsonObject, room: int) -> Shown:
     """An entry in full, as far as it fits: its value alone, as it is."""
     value = reply["value"]
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    data = kept(reply, ENTRY)
-    return text, data if len(text) <= room else shortened(data, room)
+    data = keep_telling_fields(reply, ENTRY)
+    return text, data if len(text) <= room else shorten_result(data, room)
 
 
-def entries(reply: JsonObject, room: int) -> Shown:
+def show_keys(reply: JsonObject, room: int) -> Shown:
     """Keys of working memory."""
     more = "\n… and more: pass a longer prefix as namespace." if reply.get("next_cursor") else ""
     listing = fit_rows(reply["items"], entry_line, room - len(more), "Nothing there.", by="a longer prefix as namespace")
-    return listing.text + more, {"entries": [kept(row) for row in reply["items"][: listing.shown]]}
+    return listing.text + more, {"entries": [keep_telling_fields(row) for row in reply["items"][: listing.shown]]}
 
 
 def entries_found(reply: JsonObject, room: int) -> Shown:
     """Entries that a search found."""
     rows: list[JsonObject] = reply["items"]
     listing = fit_rows(rows, entry_line, room, "Nothing found in working memory.", by="a longer prefix as namespace")
-    return listing.text, {"results": [shortened(kept(row, ENTRY), listing.longest) for row in rows[: listing.shown]]}
+    return listing.text, {
+        "results": [shorten_result(keep_telling_fields(row, ENTRY), listing.longest) for row in rows[: listing.shown]]
+    }
 
 
-def removed(_: JsonObject, __: int) -> Shown:
+def show_removal(_: JsonObject, __: int) -> Shown:
     """An entry that was deleted."""
     return "Deleted.", {"deleted": True}
 
 
-def context(reply: JsonObject, _: int) -> Shown:
+def show_context(reply: JsonObject, _: int) -> Shown:
     """The context before the next answer."""
-    data = kept({**reply, "waiting": reply["waiting"] or None}, ("session_id", "space", "first", "text", "truncated", "waiting"))
+    data = keep_telling_fields(
+        {**reply, "waiting": reply["waiting"] or None}, ("session_id", "space", "first", "text", "truncated", "waiting")
+    )
     text = reply["text"] or "Nothing to add to this conversation."
     if held := reply["held_back"]:
         text += f"\n{held} that this conversation was shown before left out; repeat shows them again."
     ids = {name: [row["id"] for row in reply[name]] for name in ("profile", "memories")}
-    return text + waiting(reply), data | kept(ids) | {"memories": ids["memories"]}
+    return text + tell_unembedded_count(reply), data | keep_telling_fields(ids) | {"memories": ids["memories"]}
 
 
 TOOLS = [
@@ -155,7 +170,7 @@ TOOLS = [
         "should outlive the conversation belongs in save_memory.",
         SaveEntry,
         _save_entry,
-        stored,
+        show_stored_entry,
         {"ttl_seconds": "ttl_minutes", "value": "data"},
     ),
     Tool(
@@ -164,8 +179,8 @@ TOOLS = [
         "reads",
         "Read one entry of working memory in full: your own by its name, another's by its full path.",
         ReadEntry,
-        lambda given, _: Call("GET", _entry(given["key"])),
-        entry,
+        lambda given, _: Call("GET", _entry_path(given["key"])),
+        show_entry,
         missing="Call list_working_memory for the keys that there are; entries expire.",
     ),
     Tool(
@@ -175,7 +190,7 @@ TOOLS = [
         "Keys of working memory and when they expire: what you, or others, have put aside, without the data.",
         ListEntries,
         _list_entries,
-        entries,
+        show_keys,
         {"prefix": "namespace"},
     ),
     Tool(
@@ -194,8 +209,8 @@ TOOLS = [
         "deletes",
         "Remove an entry of your own space that is no longer needed. Entries expire by themselves.",
         EntryKey,
-        lambda given, _: Call("DELETE", _entry(given["key"])),
-        removed,
+        lambda given, _: Call("DELETE", _entry_path(given["key"])),
+        show_removal,
         missing="It may have expired: then there is nothing to do.",
     ),
     Tool(
@@ -205,8 +220,8 @@ TOOLS = [
         "Everything to know before answering a message: memories not yet shown in this conversation, relations, working memory, "
         "the last turns. Call it first, once a turn; then search only for what is missing.",
         GetContext,
-        _context,
-        context,
+        _call_context,
+        show_context,
         speaker="user",
         sized=True,
     ),

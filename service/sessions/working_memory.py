@@ -5,13 +5,13 @@ from db.pool import Transaction
 from db.sessions import working_memory
 from db.sessions.working_memory import EntryRow, EntryWithValue
 from loci.models.sessions import EntryInput
-from service.pages import Page, page
+from service.pages import Page, make_page
 
 
 async def list_entries(tx: Transaction, *, prefix: str | None, limit: int, cursor: str | None, space: str | None) -> Page[EntryRow]:
     """Entries under a prefix of whole segments, without values, in order of the key."""
     rows = await working_memory.list_working_memory(tx, prefix=prefix, limit=limit + 1, cursor=cursor, space=space)
-    return page(rows, limit, "key")
+    return make_page(rows, limit, "key")
 
 
 async def save_entry(tx: Transaction, stated: EntryInput, *, key: str, space: str | None) -> EntryRow:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-MOST = 50
+MOST_EXPRESSIONS = 50
 _NUMBERS = {
     word: number
     for number, words in enumerate(
@@ -80,21 +80,21 @@ _NEAR = {
 }
 
 
-def _any(words: Iterable[str]) -> str:
+def _any_of(words: Iterable[str]) -> str:
     return "|".join(sorted(map(re.escape, words), key=len, reverse=True))
 
 
-_COUNT = rf"(?P<n>\d{{1,3}}|{_any(_NUMBERS)})(?: of)?"
-_UNIT = rf"(?P<unit>{_any(_UNITS)})"
-_STEP = rf"(?P<step>{_any(_STEPS)})"
+_COUNT = rf"(?P<n>\d{{1,3}}|{_any_of(_NUMBERS)})(?: of)?"
+_UNIT = rf"(?P<unit>{_any_of(_UNITS)})"
+_STEP = rf"(?P<step>{_any_of(_STEPS)})"
 _PATTERNS = tuple(
     re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE)
     for pattern in (
-        rf"(?P<near>(?<!am )(?<!heute )(?<!gestern )(?<!morgen )(?:{_any(_NEAR)}))",
+        rf"(?P<near>(?<!am )(?<!heute )(?<!gestern )(?<!morgen )(?:{_any_of(_NEAR)}))",
         rf"(?:a )?{_COUNT} {_UNIT} (?P<ago>ago)",
         rf"(?P<ago>vor) {_COUNT} {_UNIT}",
         rf"in (?:a )?{_COUNT} {_UNIT}(?: time)?",
-        rf"{_STEP} (?P<day>{_any(WEEKDAYS)})",
+        rf"{_STEP} (?P<day>{_any_of(WEEKDAYS)})",
         rf"{_STEP} {_UNIT}",
     )
 )
@@ -108,49 +108,49 @@ class Resolved:
     means: str
 
 
-def resolve(text: str, base: date) -> list[Resolved]:
+def resolve_dates(text: str, base: date) -> list[Resolved]:
     """Days that a text written on `base` names, in order."""
-    found = sorted(_found(text, base), key=lambda one: (one[0], -one[1]))
+    found = sorted(_find_expressions(text, base), key=lambda one: (one[0], -one[1]))
     kept: list[Resolved] = []
     end = 0
     for start, stop, means in found:
         if start >= end:
             kept.append(Resolved(text[start:stop], means))
             end = stop
-    return kept[:MOST]
+    return kept[:MOST_EXPRESSIONS]
 
 
-def without(text: str, resolved: list[Resolved]) -> str:
+def remove_expressions(text: str, resolved: list[Resolved]) -> str:
     """The text without these expressions."""
     for one in resolved:
         text = text.replace(one.said, " ", 1)
     return text
 
 
-def _found(text: str, base: date) -> Iterator[tuple[int, int, str]]:
+def _find_expressions(text: str, base: date) -> Iterator[tuple[int, int, str]]:
     for pattern in _PATTERNS:
         for match in pattern.finditer(text):
             try:
-                means = _meaning(match, base)
+                means = _resolve_match(match, base)
             except (OverflowError, ValueError):  # before the year 1 or after 9999
                 continue
             if means is not None:
                 yield match.start(), match.end(), means
 
 
-def _meaning(match: re.Match[str], base: date) -> str | None:
+def _resolve_match(match: re.Match[str], base: date) -> str | None:
     said = {name: value.lower() for name, value in match.groupdict().items() if value is not None}
     if "near" in said:
         return (base + timedelta(days=_NEAR[said["near"]])).isoformat()
     if "day" in said:
-        return _weekday(base, _STEPS[said["step"]], WEEKDAYS[said["day"]])
+        return _resolve_weekday(base, _STEPS[said["step"]], WEEKDAYS[said["day"]])
     if "step" in said:
-        return _moved(base, _UNITS[said["unit"]], _STEPS[said["step"]], whole=True)
+        return _move_by_unit(base, _UNITS[said["unit"]], _STEPS[said["step"]], whole=True)
     count = int(said["n"]) if said["n"].isdigit() else _NUMBERS[said["n"]]
-    return _moved(base, _UNITS[said["unit"]], -count if "ago" in said else count, whole=False)
+    return _move_by_unit(base, _UNITS[said["unit"]], -count if "ago" in said else count, whole=False)
 
 
-def _weekday(base: date, step: int, day: int) -> str | None:
+def _resolve_weekday(base: date, step: int, day: int) -> str | None:
     ahead = (day - base.weekday()) % 7
     if step == 0:
         return (base + timedelta(days=day - base.weekday())).isoformat()
@@ -160,7 +160,7 @@ def _weekday(base: date, step: int, day: int) -> str | None:
     return None if base.weekday() < day else (base + timedelta(days=ahead or 7)).isoformat()
 
 
-def _moved(base: date, unit: str, by: int, *, whole: bool) -> str | None:
+def _move_by_unit(base: date, unit: str, by: int, *, whole: bool) -> str | None:
     """`by` units from a day; `whole`: the unit itself, as in last week."""
     if unit == "day":
         return None if whole else (base + timedelta(days=by)).isoformat()

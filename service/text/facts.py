@@ -13,7 +13,7 @@ _FULL = "。\uff01\uff1f｡।॥\u06d4؟\u0589።፧။។៕"  # marks that en
 # A run of marks is looked at once, from its start: tried from each of its characters it would cost their square.
 _END = re.compile(rf"(?<![.!?…])[.!?…]++[{re.escape(_CLOSING)}]*+(?=\s)|[{_FULL}]++[{re.escape(_CLOSING)}]*+")
 _OPENING = re.compile(r"\s*+[\"'“\u2018«(\[¿¡]*+(?=[^\W_])")
-_LONGEST = 20  # characters at a mark that are looked at: more than any abbreviation has
+_CHARACTERS_AT_MARK = 20  # characters at a mark that are looked at: more than any abbreviation has
 _WORD = re.compile(r"\w+")
 _WRITTEN_OUT = 4  # letters that a word has which is no abbreviation
 _INITIAL = re.compile(r"(?:^|\.)[A-HJ-Z]$")  # J. Smith; I is a word
@@ -51,38 +51,38 @@ _TAKES_BACK = re.compile(  # and the next sentence says what is right
 )
 
 
-def split(text: str) -> list[str]:
+def split_facts(text: str) -> list[str]:
     """Facts of a text in order, without white space around them. Lines of wrapped prose are one."""
     lines: list[str] = []
     wrapped = False  # whether the line before looks as if it went on
     for line in text.splitlines():
-        said = line[_marks(line) :].strip()
+        said = line[_count_list_marks(line) :].strip()
         if wrapped and said == line.strip() and said[:1].islower():
             lines[-1] += f" {said}"
         else:
             lines.append(said)
         wrapped = len(said) >= WRAPPED and said[-1] not in ".!?:;"
-    return [fact for line in lines for fact in _sentences(line) if fact]
+    return [fact for line in lines for fact in _split_sentences(line) if fact]
 
 
-def _marks(line: str) -> int:
+def _count_list_marks(line: str) -> int:
     """Length of the marks of a list that a line begins with; a line of nothing else has none."""
     found = _BULLET.match(line)
     length = found.end() if found else 0
     return length if line[length:].strip() else 0
 
 
-def _sentences(line: str) -> list[str]:
+def _split_sentences(line: str) -> list[str]:
     facts, start = [], 0
     for end in _END.finditer(line):
         sentence = line[start : end.end()].strip()
-        if end.start() >= start and _ends(line, start, end) and not _TAKES_BACK.fullmatch(sentence):
-            facts += _told_and_asked(sentence)
+        if end.start() >= start and _ends_sentence(line, start, end) and not _TAKES_BACK.fullmatch(sentence):
+            facts += _split_off_question(sentence)
             start = end.end()
-    return [*facts, *_told_and_asked(line[start:].strip())]
+    return [*facts, *_split_off_question(line[start:].strip())]
 
 
-def _told_and_asked(sentence: str) -> list[str]:
+def _split_off_question(sentence: str) -> list[str]:
     """A sentence, or what it tells and what it asks then, as in "I am vegan; can you suggest a recipe?".
 
     A comma, a dash or `and` stands between the two only where one speaks of oneself: If I am vegan, what can I eat?
@@ -96,7 +96,7 @@ def _told_and_asked(sentence: str) -> list[str]:
     return [sentence]
 
 
-def _ends(line: str, start: int, end: re.Match[str]) -> bool:
+def _ends_sentence(line: str, start: int, end: re.Match[str]) -> bool:
     """Whether a sentence that begins at `start` ends at a mark."""
     mark = end.group()
     if mark[0] in _FULL:
@@ -104,8 +104,8 @@ def _ends(line: str, start: int, end: re.Match[str]) -> bool:
     opening = _OPENING.match(line, end.end())
     if opening is None:
         return False
-    first = line[opening.end() : opening.end() + _LONGEST]
-    before = line[max(start, end.start() - _LONGEST) : end.start()]
+    first = line[opening.end() : opening.end() + _CHARACTERS_AT_MARK]
+    before = line[max(start, end.start() - _CHARACTERS_AT_MARK) : end.start()]
     word = re.split(r"[\s(\"'“\u2018]", before)[-1]
     if first[0].islower() and (mark[-1] in _CLOSING or mark[0] in ".…") and not set(opening.group()) & set("¿¡"):
         return (
@@ -116,7 +116,7 @@ def _ends(line: str, start: int, end: re.Match[str]) -> bool:
 
 def _starts_small(line: str, start: int, word: str, place: int) -> bool:
     """Whether a sentence begins at a place with a small letter, after a full stop: not after an abbreviation, unless it asks."""
-    first = line[place : place + _LONGEST]
+    first = line[place : place + _CHARACTERS_AT_MARK]
     if _goes_on(word, first) or f" {word.lower()} " in _SHORT:
         return f" {word.lower()} " in _MAY_END and bool(_ASKS.match(first))
     if f" {_WORD.findall(first)[0]} " in _STARTS:

@@ -13,27 +13,27 @@ POSSESSIVE = re.compile(r"['’]s$")
 PARENTHESIS = re.compile(r"\s*\([^)]*\)\s*$")
 
 
-def _words(text: str) -> frozenset[str]:
+def _split_words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-JOINERS = _words("of the and de la le von van der du di da bin al &")
-GERMAN_JOINERS = _words("von van zu de du di da bin al &")
-PRONOUNS = _words("i i'm i've i'd i'll i’m i’ve i’d i’ll")
+JOINERS = _split_words("of the and de la le von van der du di da bin al &")
+GERMAN_JOINERS = _split_words("von van zu de du di da bin al &")
+PRONOUNS = _split_words("i i'm i've i'd i'll i’m i’ve i’d i’ll")
 # Words that one of the two languages uses all the time and the other hardly ever: they tell which one a text is in.
-ENGLISH = _words("the a and is not of to for with that are have has from or if it my we he she at by this")
-GERMAN = _words(
+ENGLISH = _split_words("the a and is not of to for with that are have has from or if it my we he she at by this")
+GERMAN = _split_words(
     "der das den dem des ein eine einen einem einer und ist nicht ich wir mit von auf für zu dass sich auch bei wird nach aus wie "
     "oder wenn noch vom zum zur im mir mich dir dich ihm ihn uns sind haben wurde werden kann muss über unter ohne schon nur aber "
     "mein meine heute gestern jetzt sehr"
 )
 # A clause that begins with one of these begins with no name.
-GERMAN_OPENERS = GERMAN | _words(
+GERMAN_OPENERS = GERMAN | _split_words(
     "die am in an er sie es du ihr meinen meinem unser unsere unseren unserem unserer sein seine ihre kein keine als da weil "
     "um vor seit bis gegen morgen dann hier dort diese dieser dieses jede jeder jedes beim ins ans so"
 )
 # The same in English, without what names begin with as well (The Hague, A Christmas Carol, Will, May).
-ENGLISH_OPENERS = _words(
+ENGLISH_OPENERS = _split_words(
     "yesterday today tomorrow tonight now then later soon recently lately finally currently meanwhile afterwards earlier also "
     "however therefore maybe perhaps apparently unfortunately luckily actually again once yes no ok okay so but and or if "
     "when while after before since until because although though as at by in on for from with without about to my our his her "
@@ -41,7 +41,7 @@ ENGLISH_OPENERS = _words(
     "is are was were am do does did can could should would has have had ask asked tell told call called meet met remind note "
     "reminder todo let let's we he she they it you not only even both either neither"
 )
-WEEKDAYS = _words(
+WEEKDAYS = _split_words(
     "monday tuesday wednesday thursday friday saturday sunday montag dienstag mittwoch donnerstag freitag samstag sonnabend sonntag"
 )
 TELLING = 1000  # characters
@@ -54,7 +54,7 @@ AMONG_UNSPACED = re.compile(
 )
 SHORTEST, LONGEST = 2, 100  # the database refuses those shorter than the namespace's setting extracted_length
 HEADING_WORDS = 8
-MOST = 50
+MOST_NAMES = 50
 
 
 def find_names(text: str, *, source: str | None = None, language: str = "english") -> list[str]:
@@ -68,7 +68,7 @@ def find_names(text: str, *, source: str | None = None, language: str = "english
     found: dict[str, str] = {}
     heading, _, rest = text.partition("\n")
     if rest and len(heading.split()) <= HEADING_WORDS and not heading.rstrip().endswith((".", "!", "?", ":", ";", ",")):
-        _keep(found, PARENTHESIS.sub("", heading))
+        _keep_name(found, PARENTHESIS.sub("", heading))
     german = is_german(text, language)
     plain = text.isascii()
     spaced = plain or not UNSPACED.search(text)
@@ -76,14 +76,14 @@ def find_names(text: str, *, source: str | None = None, language: str = "english
         if not spaced and UNSPACED.search(clause):
             names = AMONG_UNSPACED.findall(clause)
         else:
-            names = _german_runs(clause.split()) if german else _runs(clause.split())
+            names = _german_runs(clause.split()) if german else _find_name_runs(clause.split())
         for name in names:
-            _keep(found, name)
+            _keep_name(found, name)
     found.pop((source or "").lower(), None)
-    return list(found.values())[:MOST]
+    return list(found.values())[:MOST_NAMES]
 
 
-def phrases(names: list[str]) -> list[str]:
+def list_name_phrases(names: list[str]) -> list[str]:
     """Possible names in each of these: itself, and what it ends with, from two words on.
 
     Which capitalised words before a name belong to it, only other texts tell: in "Presumably Maria Gonzalez" and "Professor Maria
@@ -99,7 +99,7 @@ def phrases(names: list[str]) -> list[str]:
     return list(tried.values())
 
 
-def _keep(found: dict[str, str], name: str) -> None:
+def _keep_name(found: dict[str, str], name: str) -> None:
     name = " ".join(name.split())
     if SHORTEST <= len(name) <= LONGEST and name.lower() not in PRONOUNS:
         found.setdefault(name.lower(), name)
@@ -112,7 +112,7 @@ def is_german(text: str, language: str) -> bool:
     return balance > 0 or (balance == 0 and language.endswith("german"))
 
 
-def _spans(words: list[str], joiners: frozenset[str]) -> list[tuple[int, list[str]]]:
+def _find_capital_runs(words: list[str], joiners: frozenset[str]) -> list[tuple[int, list[str]]]:
     """Runs of capitalised words with the place of the first; joiners may stand inside a run, not at its end."""
     spans: list[tuple[int, list[str]]] = []
     run: list[str] = []
@@ -131,7 +131,7 @@ def _spans(words: list[str], joiners: frozenset[str]) -> list[tuple[int, list[st
     return spans
 
 
-def _opened(first: int, run: list[str], openers: frozenset[str], joiners: frozenset[str]) -> tuple[int, list[str]]:
+def _strip_openers(first: int, run: list[str], openers: frozenset[str], joiners: frozenset[str]) -> tuple[int, list[str]]:
     """A run without the words that open its clause, and its place then."""
     start = 0
     while start < len(run) and (
@@ -143,17 +143,17 @@ def _opened(first: int, run: list[str], openers: frozenset[str], joiners: frozen
     return first + start, run[start:]
 
 
-def _runs(words: list[str]) -> list[str]:
+def _find_name_runs(words: list[str]) -> list[str]:
     """Names where only names are capitalised."""
-    opened = (_opened(first, run, ENGLISH_OPENERS, JOINERS) for first, run in _spans(words, JOINERS))
+    opened = (_strip_openers(first, run, ENGLISH_OPENERS, JOINERS) for first, run in _find_capital_runs(words, JOINERS))
     return [" ".join(run) for first, run in opened if len(run) > 1 or (run and first > 0)]
 
 
 def _german_runs(words: list[str]) -> list[str]:
     """Names where all nouns are capitalised: several in a row, or one with a capital or a digit inside."""
     names = []
-    for first, run in _spans(words, GERMAN_JOINERS):
-        _, rest = _opened(first, run, GERMAN_OPENERS, GERMAN_JOINERS)
+    for first, run in _find_capital_runs(words, GERMAN_JOINERS):
+        _, rest = _strip_openers(first, run, GERMAN_OPENERS, GERMAN_JOINERS)
         if len(rest) > 1 or (rest and any(letter.isupper() or letter.isdigit() for letter in rest[0][1:])):
             names.append(" ".join(rest))
     return names

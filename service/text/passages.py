@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-LEAST = 200  # characters that a long text has of its own at least
-LONG = 4000  # and at most, where the room is not larger than four of them
+LEAST_PASSAGE_CHARACTERS = 200  # characters that a long text has of its own at least
+MOST_PASSAGE_CHARACTERS = 4000  # and at most, where the room is not larger than four of them
 WINDOW = 400  # characters of a window at most
 _ENDS = (
     r"(?:(?<=[.!?…।])(?=\s)|(?<=[\u3002\uff01\uff1f])|(?=\n)|\Z)",
@@ -30,24 +30,25 @@ class Passage:
 def fair_share(lengths: Iterable[int], room: int) -> int:
     """The length to which longer texts are cut, so that together they fit into `room`: what short ones leave is shared.
 
-    It is LEAST at least, even where not all fit then; and at most LONG, or a quarter of the room, even where all would fit.
+    It is LEAST_PASSAGE_CHARACTERS at least, even where not all fit then; and at most MOST_PASSAGE_CHARACTERS, or a quarter of
+    the room, even where all would fit.
     """
-    ordered, left, most = sorted(lengths), room, max(LONG, room // 4)
+    ordered, left, most = sorted(lengths), room, max(MOST_PASSAGE_CHARACTERS, room // 4)
     for nth, length in enumerate(ordered):
         fair = left // (len(ordered) - nth)
         if length > fair:
-            return max(LEAST, min(fair, most))
+            return max(LEAST_PASSAGE_CHARACTERS, min(fair, most))
         left -= length
     return most
 
 
 def cut_windows(text: str, longest: int = WINDOW) -> list[tuple[int, int]]:
     """Where windows of a text begin and end: they end with a sentence, a line or a word, where there is one to end with."""
-    return [found.span() for found in _pattern(min(longest, WINDOW)).finditer(text)]
+    return [found.span() for found in _window_pattern(min(longest, WINDOW)).finditer(text)]
 
 
 @cache
-def _pattern(longest: int) -> re.Pattern[str]:
+def _window_pattern(longest: int) -> re.Pattern[str]:
     return re.compile("|".join(rf"[\s\S]{{1,{longest}}}{end}" for end in _ENDS))
 
 
@@ -69,7 +70,7 @@ def passage_around(text: str, windows: Sequence[tuple[int, int]], scores: Sequen
     return Passage(part, start, start + len(part))
 
 
-def marked(passage: Passage, length: int, rest: str) -> str:
+def mark_passage(passage: Passage, length: int, rest: str) -> str:
     """A passage with what says that it is one; `rest`: how to see all of the text, which has this length."""
     before, after = "… " if passage.start else "", " …" if passage.end < length else ""
     return f"{before}{passage.text}{after} (characters {passage.start + 1:,} to {passage.end:,} of {length:,}; {rest})"

@@ -8,9 +8,9 @@ import re
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 
-from service.text.dates import WEEKDAYS, resolve
+from service.text.dates import WEEKDAYS, resolve_dates
 
-READ = 2000  # characters of a question
+READ_CHARACTERS = 2000  # characters of a question
 AROUND_WEEKS = timedelta(days=3)  # two weeks ago is about a day
 _MONTHS = {
     name: number
@@ -82,60 +82,60 @@ class Period:
 
 def period_of(text: str, asked_at: datetime) -> Period | None:
     """The time that a question asks about, in the zone of the moment at which it is asked; of several the shortest."""
-    text = text[:READ]
+    text = text[:READ_CHARACTERS]
     if _MAY_BE.search(text) is None:
         return None
     today, found = asked_at.date(), []
-    for one in resolve(text, today):
-        start, end = _meant(one.means)
+    for one in resolve_dates(text, today):
+        start, end = _days_meant(one.means)
         if re.search(r"week|woche", one.said, re.IGNORECASE) and (end - start).days == 1:
             start, end = start - AROUND_WEEKS, end + AROUND_WEEKS
         found.append((one.said, start, end, text.find(one.said)))
     for pattern in _PATTERNS:
         for match in pattern.finditer(text):
             try:
-                days = _days(match, today)
+                days = _match_to_days(match, today)
             except (OverflowError, ValueError):  # the 31st of February
                 continue
             found.append((match.group(), *days, match.start()))
-    periods = [_period(text, said, start, end, place, asked_at) for said, start, end, place in found]
+    periods = [_make_period(text, said, start, end, place, asked_at) for said, start, end, place in found]
     return min(periods, key=lambda period: (period.end - period.start, period.start), default=None)
 
 
-def _period(text: str, said: str, start: date, end: date, place: int, asked_at: datetime) -> Period:
+def _make_period(text: str, said: str, start: date, end: date, place: int, asked_at: datetime) -> Period:
     """Days as moments; since a day: until now."""
     since = _SINCE.search(text[:place])
     if since is not None:
         said = text[since.start() : place] + said
-    last = max(asked_at, _midnight(start, asked_at)) if _SINCE_FIRST.match(said) else _midnight(end, asked_at)
-    return Period(said, _midnight(start, asked_at), last)
+    last = max(asked_at, _midnight_of(start, asked_at)) if _SINCE_FIRST.match(said) else _midnight_of(end, asked_at)
+    return Period(said, _midnight_of(start, asked_at), last)
 
 
-def _midnight(day: date, asked_at: datetime) -> datetime:
+def _midnight_of(day: date, asked_at: datetime) -> datetime:
     return datetime.combine(day, time(), asked_at.tzinfo)
 
 
-def _meant(means: str) -> tuple[date, date]:
+def _days_meant(means: str) -> tuple[date, date]:
     """The days of what `resolve` says: a day, a month, a year, or the days of a week."""
     first, _, last = means.partition(" to ")
     parts = [int(part) for part in first.split("-")]
     if last:
         return date.fromisoformat(first), date.fromisoformat(last) + timedelta(days=1)
     start = date(*[*parts, 1, 1][:3])
-    return start, _after(start, len(parts))
+    return start, _day_after(start, len(parts))
 
 
-def _after(start: date, parts: int) -> date:
+def _day_after(start: date, parts: int) -> date:
     """The day after a year (1 part), a month (2) or a day (3)."""
-    return start + timedelta(days=1) if parts == 3 else _later(start, YEAR if parts == 1 else 1)  # noqa: PLR2004 (year, month, day)
+    return start + timedelta(days=1) if parts == 3 else _add_months(start, YEAR if parts == 1 else 1)  # noqa: PLR2004 (year, month, day)
 
 
-def _later(start: date, months: int) -> date:
+def _add_months(start: date, months: int) -> date:
     year, month = divmod(start.year * YEAR + start.month - 1 + months, YEAR)
     return date(year, month + 1, 1)
 
 
-def _days(match: re.Match[str], today: date) -> tuple[date, date]:
+def _match_to_days(match: re.Match[str], today: date) -> tuple[date, date]:
     """The first day that is meant, and the one after the last; without a year the latest that has begun."""
     said = {name: value.lower() for name, value in match.groupdict().items() if value is not None}
     year = int(said["year"]) if "year" in said else None
@@ -154,13 +154,13 @@ def _days(match: re.Match[str], today: date) -> tuple[date, date]:
     if "month" in said or "season" in said:
         return _in_year(said, year, today)
     start = date(int(said["year"]), 1, 1)
-    return start, _later(start, YEAR)
+    return start, _add_months(start, YEAR)
 
 
 def _in_year(said: dict[str, str], year: int | None, today: date) -> tuple[date, date]:
     month, day = _MONTHS[said["month"]] if "month" in said else _SEASONS[said["season"]], int(said.get("day", 1))
     length = 3 if "season" in said else 1
     start = date(year or today.year, month, day)
-    if year is None and (start > today or ("last" in said and _later(start, length) > today)):
+    if year is None and (start > today or ("last" in said and _add_months(start, length) > today)):
         start = date(today.year - 1, month, day)
-    return start, start + timedelta(days=1) if "day" in said else _later(start, length)
+    return start, start + timedelta(days=1) if "day" in said else _add_months(start, length)

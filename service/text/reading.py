@@ -38,7 +38,7 @@ _NUMBERED = re.compile(r"(?<!\w)([A-Z]{2,})[ -]?(\d[\w.]*\w|\d)(?!\w)")
 _CONTRACTED = frozenset({"t", "s", "m", "d", "re", "ve", "ll"})
 _ALSO_NAMES = frozenset({"may", "will"})  # with a capital, more often than not
 _SHORTEST = 2
-_AT_ONCE = 20_000  # characters that one statement reads: a third of a second
+_CHARACTERS_PER_STATEMENT = 20_000  # characters that one statement reads: a third of a second
 
 
 @dataclass(frozen=True)
@@ -68,19 +68,19 @@ class Reading:
     name: str = ""
     denials: int = 0
 
-    def has(self, mark: Mark) -> bool:
+    def has_mark(self, mark: Mark) -> bool:
         """Whether the text has what another text marks."""
         if mark.kind == "number":
             return mark.key in self.numbers
         if mark.kind == "quote":
             return any(mark.key in text for text in self.texts)
-        return mark.key in self.words or self.tells(mark.forms)
+        return mark.key in self.words or self.has_any_stem(mark.forms)
 
-    def tells(self, forms: Iterable[str]) -> bool:
+    def has_any_stem(self, forms: Iterable[str]) -> bool:
         """Whether the text has a word with one of these stems."""
         return not self.stems.isdisjoint(forms)
 
-    def add(self, other: "Reading") -> None:
+    def merge_reading(self, other: "Reading") -> None:
         """Have what another has as well."""
         self.words |= other.words
         self.stems |= other.stems
@@ -108,11 +108,11 @@ class Readings:
             self._read[text] = reading_of(self._rows.pop(text))
         return self._read[text]
 
-    async def fetch(self, ask: Callable[[list[str]], Awaitable[list[TextMarks]]]) -> None:
+    async def fetch_unread(self, ask: Callable[[list[str]], Awaitable[list[TextMarks]]]) -> None:
         """Read what is unread. `ask` gives the rows of loci_api.text_marks for texts."""
         texts, self.unread = list(self.unread), {}
-        for some in _portions(texts):
-            self._rows.update(zip(some, await ask([storable(text) for text in some]), strict=True))
+        for some in _split_into_portions(texts):
+            self._rows.update(zip(some, await ask([strip_unstorable(text) for text in some]), strict=True))
 
 
 async def with_readings(ask: Callable[[list[str]], Awaitable[list[TextMarks]]], check: Callable[[Read], T]) -> T:
@@ -126,18 +126,18 @@ async def with_readings(ask: Callable[[list[str]], Awaitable[list[TextMarks]]], 
         result = await asyncio.to_thread(check, readings)
         if not readings.unread:
             return result
-        await readings.fetch(ask)
+        await readings.fetch_unread(ask)
 
 
-def storable(text: str) -> str:
+def strip_unstorable(text: str) -> str:
     """A text without what the database cannot hold: a null character, half of a surrogate pair."""
     return text.replace("\x00", " ").encode("utf-8", "replace").decode()
 
 
-def _portions(texts: list[str]) -> Iterator[list[str]]:
+def _split_into_portions(texts: list[str]) -> Iterator[list[str]]:
     some, length = list[str](), 0
     for text in texts:
-        if some and length + len(text) > _AT_ONCE:
+        if some and length + len(text) > _CHARACTERS_PER_STATEMENT:
             yield some
             some, length = [], 0
         some.append(text)
@@ -148,7 +148,7 @@ def _portions(texts: list[str]) -> Iterator[list[str]]:
 
 def reading_of(row: TextMarks) -> Reading:
     """A row of loci_api.text_marks, with the marks that spelling tells."""
-    return _Reader(row).reading()
+    return _Reader(row).make_reading()
 
 
 class _Reader:
@@ -164,48 +164,48 @@ class _Reader:
         self.placed: list[tuple[int, Mark]] = []
         self.codes: list[Span] = []
 
-    def reading(self) -> Reading:
+    def make_reading(self) -> Reading:
         """All of it."""
-        self.placed += [(match.start(), self.quote(match)) for match in _QUOTE.finditer(self.plain)]
+        self.placed += [(match.start(), self.make_mark(match)) for match in _QUOTE.finditer(self.plain)]
         rest = self.without_codes()
         for start, spelled, key in self.numbers:
             if not any(first <= start and start + len(spelled) <= end for first, end in self.codes):
                 self.placed.append((start, Mark("number", spelled, key)))
             rest = rest[:start] + " " * len(spelled) + rest[start + len(spelled) :]
-        self.names(rest, german=is_german(self.plain, "english"))
+        self.find_names(rest, german=is_german(self.plain, "english"))
         self.unspaced_names()
         self.placed.sort(key=lambda pair: pair[0])
         marks = [mark for _, mark in self.placed]
         words = self.all_words() | {mark.key for mark in marks if mark.kind in {"name", "code"}}
-        stems = {form for word in (*words, *self.known) for form in self.forms(word)}
-        content = {word: self.forms(word) for word, (_, _, kind) in self.known.items() if kind not in {"stop", "neg"}}
+        stems = {form for word in (*words, *self.known) for form in self.stem_parts(word)}
+        content = {word: self.stem_parts(word) for word, (_, _, kind) in self.known.items() if kind not in {"stop", "neg"}}
         texts = [" ".join(self.folded.split())]
-        return Reading(marks, words, stems, set(self.implied), texts, content, self.name, self.denials())
+        return Reading(marks, words, stems, set(self.implied), texts, content, self.name, self.count_denials())
 
-    def kind(self, word: str) -> str | None:
+    def word_kind(self, word: str) -> str | None:
         """Class of a folded word: neg, stop, opening or None; a contraction has the class of its beginning."""
         base, _, ending = word.partition("'")
         return self.known.get(base if ending in _CONTRACTED else word, (None, None, None))[2]
 
-    def denials(self) -> int:
+    def count_denials(self) -> int:
         words = [match[0] for match in _WORD.finditer(self.folded)]
-        return sum(word.endswith("n't") or self.kind(word) == "neg" for word in words)
+        return sum(word.endswith("n't") or self.word_kind(word) == "neg" for word in words)
 
-    def forms(self, word: str) -> tuple[str, ...]:
+    def stem_parts(self, word: str) -> tuple[str, ...]:
         """The stems of a folded word, or of the parts that a hyphen joins."""
         if word in self.known:
             english, german, _ = self.known[word]
             return (str(english), str(german))
         return ("-".join(str(self.known.get(part, [part])[0]) for part in word.split("-")),)
 
-    def quote(self, match: re.Match[str]) -> Mark:
+    def make_mark(self, match: re.Match[str]) -> Mark:
         start, end = next(match.span(group) for group in range(1, 7) if match[group])
         return Mark("quote", match[0], " ".join(self.folded[start:end].split()).strip(".,!?;: "))
 
     def without_codes(self) -> str:
         """Addresses, paths, handles and identifiers are marked; the text has blanks in their place."""
         rest = list(self.plain)
-        for start, end in _codes(self.plain):
+        for start, end in _find_codes(self.plain):
             if _is_code(self.plain[start:end]):
                 key = self.folded[start:end]
                 self.codes.append((start, end))
@@ -213,7 +213,7 @@ class _Reader:
                 rest[start:end] = " " * (end - start)
         return "".join(rest)
 
-    def names(self, text: str, *, german: bool) -> None:
+    def find_names(self, text: str, *, german: bool) -> None:
         """Capitalised words, but for those that only begin a sentence; acronyms with them."""
         run, last, begins = 0, -1, 0
         breaks = iter([*(match.end() for match in _BREAK.finditer(text)), len(text) + 1])
@@ -225,21 +225,21 @@ class _Reader:
                 upcoming = next(breaks)
             word = _POSSESSIVE.sub("", match[0])
             start, end = match.start(), match.start() + len(word)
-            key = self.key(start, end)
+            key = self.comparable_word(start, end)
             if word[0].isupper() and not self.says_nothing(key, first=first or german):
                 if not (start == last + 1 and text[last] == " " and last >= begins):
                     run += 1
-                forms = self.forms(key) if first or german else ()
+                forms = self.stem_parts(key) if first or german else ()
                 self.placed.append((start, Mark("name", word, key, forms, run)))
                 last = match.end()
             first = False
 
     def says_nothing(self, key: str, *, first: bool) -> bool:
         """Whether a capitalised word is no name: a little word, or one that only begins a sentence."""
-        kind = self.kind(key)
+        kind = self.word_kind(key)
         return key not in _ALSO_NAMES and (kind in {"neg", "stop"} or (first and kind == "opening"))
 
-    def key(self, start: int, end: int) -> str:
+    def comparable_word(self, start: int, end: int) -> str:
         """A word as it is compared: an acronym without the s of its plural."""
         word = self.plain[start:end]
         if word[-1:] == "s" and len(word) > _SHORTEST and word[:-1].isupper():
@@ -258,22 +258,27 @@ class _Reader:
         words: set[str] = set()
         for match in _WORD.finditer(self.plain):
             start, end = match.start(), match.start() + len(_POSSESSIVE.sub("", match[0]))
-            words |= {self.key(start, end), self.folded[start:end]}
-            words |= {self.key(start + a, start + b) for a, b in (*_parts(match[0], "'"), *_parts(self.plain[start:end], "-"))}
-        for start, end in _codes(self.plain):
+            words |= {self.comparable_word(start, end), self.folded[start:end]}
+            words |= {
+                self.comparable_word(start + a, start + b)
+                for a, b in (*_find_joined_parts(match[0], "'"), *_find_joined_parts(self.plain[start:end], "-"))
+            }
+        for start, end in _find_codes(self.plain):
             words.add(self.folded[start:end].rstrip("/"))
-            words |= {self.key(start + part.start(), start + part.end()) for part in _PART.finditer(self.plain[start:end])}
+            words |= {
+                self.comparable_word(start + part.start(), start + part.end()) for part in _PART.finditer(self.plain[start:end])
+            }
         words |= {f"{self.folded[slice(*m.span(1))]}-{self.folded[slice(*m.span(2))]}" for m in _NUMBERED.finditer(self.plain)}
         return words - {""}
 
 
-def _codes(text: str) -> Iterator[Span]:
+def _find_codes(text: str) -> Iterator[Span]:
     """Where something stands that may be spelt like no language."""
     for match in _CODE.finditer(text):
         yield match.start(), match.start() + len(match[0].rstrip(".,;:!?'"))
 
 
-def _parts(word: str, mark: str) -> Iterator[Span]:
+def _find_joined_parts(word: str, mark: str) -> Iterator[Span]:
     """Where the parts of a word are that a mark joins."""
     start = 0
     for part in word.split(mark):

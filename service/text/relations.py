@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 
 
-def _any(listed: str) -> str:
+def _any_of(listed: str) -> str:
     """Alternatives of a regular expression: parts between commas."""
     return "|".join(" ".join(part.split()) for part in listed.split(","))
 
@@ -19,7 +19,7 @@ MONTHS = """january, february, march, april, may, june, july, august, september,
     januar, februar, märz, mai, juni, juli, oktober, dezember"""
 # For each relation: what questions ask by, and what statements tell by beside it.
 RELATIONS: dict[str, tuple[str, str]] = {
-    name: (_any(asks), _any(tells))
+    name: (_any_of(asks), _any_of(tells))
     for name, asks, tells in (
         (
             "home",
@@ -69,7 +69,7 @@ RELATIONS: dict[str, tuple[str, str]] = {
     )
 }
 TIMES = (
-    rf"\b(?:{_any(DAYS)})\b|\d{{1,2}}(?:st|nd|rd|th|\.)? (?:of )?(?:{_any(MONTHS)})\b|\b(?:{_any(MONTHS)}) \d|"
+    rf"\b(?:{_any_of(DAYS)})\b|\d{{1,2}}(?:st|nd|rd|th|\.)? (?:of )?(?:{_any_of(MONTHS)})\b|\b(?:{_any_of(MONTHS)}) \d|"
     r"\b\d{4}-\d\d-\d\d\b|\b\d{1,2}:\d\d\b|\b\d{1,2}\.\d{1,2}\.(?:\d{4})?(?:\s|$)|\bo'clock\b|\d ?(?:am|pm|uhr)\b"
 )
 # Kinds of values: of several the first counts.
@@ -85,7 +85,7 @@ VALUES = [
     )
 ]
 # Words that say that something has changed.
-_CHANGED = _any(
+_CHANGED = _any_of(
     """now, nowadays, no longer, any ?more, instead, from now on, since, these days, currently, meanwhile, after all, new,
     (?:mov|switch|chang|replac|updat|rais|lower|shift|postpon|reschedul|migrat|upgrad|transferr|relocat|hand)ed,
     became, become, (?:taken|took|takes) over, went over,
@@ -147,7 +147,7 @@ class Asked:
     said: list[str]
 
 
-def what_is_asked(question: str, *, past: bool) -> Asked | None:
+def find_asked_relation(question: str, *, past: bool) -> Asked | None:
     """Subject and relation of a question about something as it is; None for other questions, or for ones about the past.
 
     `past`: the moment that is asked about is stated beside it, so the tense says nothing.
@@ -155,43 +155,43 @@ def what_is_asked(question: str, *, past: bool) -> Asked | None:
     if not NOW.search(question) or EARLIER.search(question) or (not past and PAST.search(question)):
         return None
     plain = rest = question.replace("’", "'").replace("'s", " ")
-    of = " +".join(map(re.escape, _phrase(plain)))  # a relation is not asked for by the name of what has it
-    found = _relations(re.sub(rf"\b{of}\b", " ", plain, flags=re.IGNORECASE)) or _relations(plain)
+    of = " +".join(map(re.escape, _find_phrase(plain)))  # a relation is not asked for by the name of what has it
+    found = _find_relations(re.sub(rf"\b{of}\b", " ", plain, flags=re.IGNORECASE)) or _find_relations(plain)
     for cues in found:
         rest = re.sub(rf"\b(?:{'|'.join(cues)})\b", " ", rest, flags=re.IGNORECASE)
     words = [word for word in WORD.findall(rest) if word.lower() not in IDLE and len(word) > 1]
     known = "|".join("|".join(cues) for cues in found) or None
     numbers = NUMBER.findall(question)
-    if found and _lower(words) in ([], ["user"]) and SELVES.search(plain):
-        return Asked([SELF], [], known, simple=True, numbers=numbers, said=_said(plain))
+    if found and _lower_words(words) in ([], ["user"]) and SELVES.search(plain):
+        return Asked([SELF], [], known, simple=True, numbers=numbers, said=_content_words(plain))
     names = [word for word in words if word != word.lower()]
     if not words or (not found and len(names) == len(words)):  # "Who is Bob?" asks for nothing that has one value
         return None
     start = WORD.match(plain.lstrip())
     meant = [word for word in names if start is None or word != start.group()] or names
-    phrase = [] if meant else _phrase(plain)
+    phrase = [] if meant else _find_phrase(plain)
     simple = len(words) - len(meant or set(phrase).intersection(words)) <= BESIDE
     if not simple:
-        return Asked(_lower(words if found else names or words), [], known, simple=False, numbers=numbers, said=[])
-    return Asked(_lower(meant or words), phrase, known, simple=True, numbers=numbers, said=_said(plain))
+        return Asked(_lower_words(words if found else names or words), [], known, simple=False, numbers=numbers, said=[])
+    return Asked(_lower_words(meant or words), phrase, known, simple=True, numbers=numbers, said=_content_words(plain))
 
 
-def _relations(question: str) -> list[tuple[str, str]]:
+def _find_relations(question: str) -> list[tuple[str, str]]:
     """Cues of the relations that a question asks by."""
     return [cues for cues in RELATIONS.values() if re.search(rf"\b(?:{cues[0]})\b", question, re.IGNORECASE)]
 
 
-def _said(question: str) -> list[str]:
+def _content_words(question: str) -> list[str]:
     """Words that are not little."""
-    words = [word for word in _lower(WORD.findall(question)) if len(word) > 2]  # noqa: PLR2004 (little)
+    words = [word for word in _lower_words(WORD.findall(question)) if len(word) > 2]  # noqa: PLR2004 (little)
     return [word for word in words if word not in IDLE and word not in LEADING]
 
 
-def _lower(words: list[str]) -> list[str]:
+def _lower_words(words: list[str]) -> list[str]:
     return [*dict.fromkeys(word.lower() for word in words)]
 
 
-def _phrase(question: str) -> list[str]:
+def _find_phrase(question: str) -> list[str]:
     """Up to three words after the last article that some follow, none of them little."""
     words = [word.lower() for word in WORD.findall(question)]
     last: list[str] = []

@@ -32,12 +32,12 @@ _FINANCE = r"""
 _MONEY = r"[$€£¥]\s?\d|\d\s?(?:[$€£¥]|usd|eur|gbp|chf)\b"
 
 
-def _pattern(words: str) -> str:
+def _any_of(words: str) -> str:
     """Alternatives of a pattern from a list with spaces between."""
     return "|".join(words.split())
 
 
-TOUCHES = re.compile(rf"(?<!\w)(?:{_pattern(_SECURITY)}|{_pattern(_FINANCE)})(?!\w)|{_MONEY}", re.IGNORECASE)
+TOUCHES = re.compile(rf"(?<!\w)(?:{_any_of(_SECURITY)}|{_any_of(_FINANCE)})(?!\w)|{_MONEY}", re.IGNORECASE)
 
 
 def is_sensitive(*texts: str) -> bool:

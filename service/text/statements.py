@@ -16,7 +16,7 @@ from service.text.relations import CHANGED, IDLE, SELF, SELVES, VALUES, Asked
 
 ALIKE = 0.8  # of the best score: what has no cue, value or word of change tells the same
 ALIKE_AT_LENGTH = 0.65  # where a question asks for more than one thing of one
-LEAST = 0.4  # where a word says that something has changed, or stands in the question
+LEAST_SHARE_WITH_CHANGE = 0.4  # where a word says that something has changed, or stands in the question
 STEM = 4  # letters that are left of a word without its ending
 ENDING = re.compile(r"(?:ing|ied|ies|ed|es|ly|er|en|s|e|y|n|t)$")
 ROOT = "general"  # the category of what has none: it stands above all
@@ -36,51 +36,51 @@ class Statement:
     category: str = ROOT
 
     @cached_property
-    def texts(self) -> tuple[str, ...]:
+    def all_texts(self) -> tuple[str, ...]:
         """Its present and earlier texts, in small letters."""
         return tuple(text.lower() for text in (self.content, *self.earlier))
 
     @cached_property
-    def value(self) -> int | None:
+    def value_kind(self) -> int | None:
         """Which kind of value it has; None: none of them."""
         return next((place for place, pattern in enumerate(VALUES) if pattern.search(self.content)), None)
 
-    def has(self, pattern: re.Pattern[str] | None) -> bool:
+    def matches_pattern(self, pattern: re.Pattern[str] | None) -> bool:
         """Whether the statement, or an earlier version, matches a pattern."""
-        return pattern is not None and any(pattern.search(text) for text in self.texts)
+        return pattern is not None and any(pattern.search(text) for text in self.all_texts)
 
 
 @dataclass(frozen=True)
-class Told:
+class MatchedStatements:
     """Statements about the one who is asked about: those that tell what is asked, the latest first, and the others, best first."""
 
     same: list[Statement]
     others: list[Statement]
 
 
-def told(statements: list[Statement], asked: Asked) -> Told:
+def match_statements(statements: list[Statement], asked: Asked) -> MatchedStatements:
     """Those that are about the one who is asked about.
 
     `others` is empty where the question asks for more than one thing, or nothing tells it by a cue: then it says nothing of these.
     """
-    cues = _any(asked.cues)
-    subject, about = _about(statements, asked, cues)
-    about = _numbered(about, asked.numbers)
+    cues = _compile_alternatives(asked.cues)
+    subject, about = _find_about(statements, asked, cues)
+    about = _keep_same_numbers(about, asked.numbers)
     if not about:
-        return Told([], [])
+        return MatchedStatements([], [])
     best = max(each.score for each in about)
     if cues is not None:
-        cued = {each.key for each in about if each.has(cues)}
+        cued = {each.key for each in about if each.matches_pattern(cues)}
     else:
-        asks = _any("|".join(_stem(word) for word in asked.said if word not in subject))
-        cued = {each.key for each in about if each.score >= LEAST * best and each.has(asks)}
+        asks = _compile_alternatives("|".join(_stem_pattern(word) for word in asked.said if word not in subject))
+        cued = {each.key for each in about if each.score >= LEAST_SHARE_WITH_CHANGE * best and each.matches_pattern(asks)}
     first = max(about, key=lambda each: (each.key in cued, each.score, -each.key))
     about = [each for each in about if _categories_meet(each.category, first.category)]
     alike = _Alike(asked, first, best, known=first.key in cued, subject=frozenset((*subject, *asked.words)))
-    same = [each for each in about if each.key in cued or each is first or alike.tells(each)]
+    same = [each for each in about if each.key in cued or each is first or alike.matches_statement(each)]
     others = [each for each in about if each not in same] if asked.simple and first.key in cued else []
     same.sort(key=lambda each: each.since, reverse=True)
-    return Told(same, sorted(others, key=lambda each: (-each.score, each.key)))
+    return MatchedStatements(same, sorted(others, key=lambda each: (-each.score, each.key)))
 
 
 @dataclass(frozen=True)
@@ -93,45 +93,45 @@ class _Alike:
     known: bool
     subject: frozenset[str]
 
-    def tells(self, each: Statement) -> bool:
+    def matches_statement(self, each: Statement) -> bool:
         """Whether a statement does."""
         if not self.asked.simple:
             return each.score >= ALIKE_AT_LENGTH * self.best
         if not self.asked.numbers:
-            if each.value != self.first.value:
+            if each.value_kind != self.first.value_kind:
                 return False
-            if each.value is not None:
+            if each.value_kind is not None:
                 return True
         if self.known and (each.earlier or SELF in self.subject):  # no version of it has a cue, or it tells anything of oneself
             return False
-        if {_names(each.content, self.subject), _names(self.first.content, self.subject)} == {True, False}:
+        if {_has_name_beside(each.content, self.subject), _has_name_beside(self.first.content, self.subject)} == {True, False}:
             return False
-        least = LEAST if CHANGED.search(each.content) else ALIKE
+        least = LEAST_SHARE_WITH_CHANGE if CHANGED.search(each.content) else ALIKE
         return each.score >= least * self.best
 
 
-def _about(statements: list[Statement], asked: Asked, cues: re.Pattern[str] | None) -> tuple[set[str], list[Statement]]:
+def _find_about(statements: list[Statement], asked: Asked, cues: re.Pattern[str] | None) -> tuple[set[str], list[Statement]]:
     """The words that say of whom, as far as those that tell it have them, and the statements that have all of these."""
-    words = _whom(statements, asked)
+    words = _find_subject_words(statements, asked)
     patterns = {word: _equal_or_alike(word, statements) for word in words}
-    has = {each.key: {word for word, pattern in patterns.items() if pattern.search(each.texts[0])} for each in statements}
-    tellers = [each for each in statements if has[each.key] and each.has(cues)]
+    has = {each.key: {word for word, pattern in patterns.items() if pattern.search(each.all_texts[0])} for each in statements}
+    tellers = [each for each in statements if has[each.key] and each.matches_pattern(cues)]
     subject: set[str] = set().union(*(has[each.key] for each in tellers or statements))
     return subject, [each for each in statements if has[each.key] >= subject] if subject else []
 
 
-def _numbered(about: list[Statement], numbers: Iterable[str]) -> list[Statement]:
+def _keep_same_numbers(about: list[Statement], numbers: Iterable[str]) -> list[Statement]:
     """Those with the numbers of the question, if there are any: order 510 is another thing than order 509."""
-    patterns = [_word(number) for number in numbers]
-    return [each for each in about if all(pattern.search(each.texts[0]) for pattern in patterns)] or about
+    patterns = [_word_pattern(number) for number in numbers]
+    return [each for each in about if all(pattern.search(each.all_texts[0]) for pattern in patterns)] or about
 
 
-def _whom(statements: Iterable[Statement], asked: Asked) -> list[str]:
+def _find_subject_words(statements: Iterable[Statement], asked: Asked) -> list[str]:
     """The words that say of whom: of a phrase those that stand together in half of what has the first of them."""
     counts: Counter[int] = Counter()
     for size in range(1, len(asked.phrase) + 1):
         together = re.compile(r"(?<![^\W_])" + re.escape(" ".join(asked.phrase[:size])))
-        counts[size] = sum(1 for each in statements if together.search(each.texts[0]))
+        counts[size] = sum(1 for each in statements if together.search(each.all_texts[0]))
     most = max(counts.values(), default=0)
     phrase = asked.phrase[: max((size for size, count in counts.items() if 2 * count >= most), default=0)]
     if asked.cues is None:
@@ -147,26 +147,26 @@ def _categories_meet(one: str, other: str) -> bool:
 def _equal_or_alike(word: str, statements: list[Statement]) -> re.Pattern[str]:
     """A word as it is, where a statement has it so: another with its stem is another name, as Andreas is not Andrea."""
     exact = re.compile(rf"(?<![^\W_]){re.escape(word)}(?![^\W_])")
-    return exact if word != SELF and any(exact.search(each.texts[0]) for each in statements) else _word(word)
+    return exact if word != SELF and any(exact.search(each.all_texts[0]) for each in statements) else _word_pattern(word)
 
 
-def _word(word: str) -> re.Pattern[str]:
+def _word_pattern(word: str) -> re.Pattern[str]:
     """A word, or its plural; for the one who asks, any word for oneself."""
     return SELVES if word == SELF else re.compile(rf"(?<![^\W_]){re.escape(word)}(?:s|n|en|es)?(?![^\W_])")
 
 
-def _any(alternatives: str | None) -> re.Pattern[str] | None:
+def _compile_alternatives(alternatives: str | None) -> re.Pattern[str] | None:
     return re.compile(rf"(?<![^\W_])(?:{alternatives})(?![^\W_])", re.IGNORECASE) if alternatives else None
 
 
-def _stem(word: str) -> str:
+def _stem_pattern(word: str) -> str:
     """A pattern of a word with any ending."""
     ending = ENDING.search(word, STEM)
     kept = word[: ending.start()] if ending else word
     return re.escape(kept) + (r"\w{0,4}" if len(kept) >= STEM else "")
 
 
-def _names(text: str, subject: frozenset[str]) -> bool | None:
+def _has_name_beside(text: str, subject: frozenset[str]) -> bool | None:
     """Whether a name stands in a text beside those of its subject; None: only a word that begins a sentence may be one."""
     may_be: bool | None = False
     for found in CAPITALISED.finditer(text):

@@ -21,53 +21,53 @@ _VARIANTS = range(0xE0100, 0xE01F0)
 _BYTE, _PLANE = 0x100, 0x10000
 
 
-def visible(text: str) -> str:
+def show_hidden_characters(text: str) -> str:
     r"""A text for people and models: hidden characters as \x1b, \u202e or \U000e0041."""
-    return text if text.isascii() and text.isprintable() else _HIDDEN.sub(_shown, text)
+    return text if text.isascii() and text.isprintable() else _HIDDEN.sub(_escape_character, text)
 
 
 def visible_json(text: str) -> str:
     r"""The same for JSON as text: as \u001b or \ud83d\ude00, so that it says what it said."""
-    return text if text.isascii() else _HIDDEN.sub(_said, text)
+    return text if text.isascii() else _HIDDEN.sub(_escape_if_needless, text)
 
 
 def visible_values(value: Any) -> Any:
     """JSON whose texts, names of fields among them, are visible."""
     if isinstance(value, str):
-        return visible(value)
+        return show_hidden_characters(value)
     if isinstance(value, dict):
-        return {visible(name): visible_values(part) for name, part in value.items()}
+        return {show_hidden_characters(name): visible_values(part) for name, part in value.items()}
     return [visible_values(part) for part in value] if isinstance(value, list) else value
 
 
-def _shown(match: re.Match[str]) -> str:
+def _escape_character(match: re.Match[str]) -> str:
     code = ord(match[0])
-    if _is_needed(match):
+    if _must_stay(match):
         return match[0]
     return f"\\x{code:02x}" if code < _BYTE else f"\\u{code:04x}" if code < _PLANE else f"\\U{code:08x}"
 
 
-def _said(match: re.Match[str]) -> str:
-    if _is_needed(match) or match[0] == "\r":  # JSON holds none but between its parts
+def _escape_if_needless(match: re.Match[str]) -> str:
+    if _must_stay(match) or match[0] == "\r":  # JSON holds none but between its parts
         return match[0]
     units = match[0].encode("utf-16-be", "surrogatepass").hex()
     return "".join(f"\\u{units[place : place + 4]}" for place in range(0, len(units), 4))
 
 
-def _is_needed(match: re.Match[str]) -> bool:
+def _must_stay(match: re.Match[str]) -> bool:
     """Whether a script or an emoji needs it where it stands."""
     text, place = match.string, match.start()
     before, after = text[place - 1 : place], text[place + 1 : place + 2]
     if match[0] in _SELECTORS:
-        return _is_joined(before) or (before in "0123456789#*" and after == _KEYCAP)
+        return _can_be_joiner_neighbour(before) or (before in "0123456789#*" and after == _KEYCAP)
     if match[0] in _JOINERS:
         if before and before in _SELECTORS:
             before = text[place - 2 : place - 1]
-        return _is_joined(before) and _is_joined(after)
-    return ord(match[0]) in _VARIANTS and before >= chr(_IDEOGRAPHS) and _is_joined(before)
+        return _can_be_joiner_neighbour(before) and _can_be_joiner_neighbour(after)
+    return ord(match[0]) in _VARIANTS and before >= chr(_IDEOGRAPHS) and _can_be_joiner_neighbour(before)
 
 
-def _is_joined(character: str) -> bool:
+def _can_be_joiner_neighbour(character: str) -> bool:
     """Whether it is a letter, a mark or a symbol beyond ASCII, and seen."""
     return (
         character != ""

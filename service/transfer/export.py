@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from db import transfer
 from db.pool import Transaction
-from service.http.replies import dumps
+from service.http.replies import dump_json
 
 
 @dataclass(frozen=True)
@@ -36,4 +36,4 @@ async def export_lines(tx: Transaction, *, vectors: bool = False) -> AsyncIterat
             counts[kind] += page["rows"]
             yield Part(data, page["rows"], total)
             page = await transfer.export_page(tx, kind=kind, after=page["last"])
-    yield Part(dumps({"kind": "end", "counts": counts, "sha256": digest.hexdigest()}) + b"\n", 0, total)
+    yield Part(dump_json({"kind": "end", "counts": counts, "sha256": digest.hexdigest()}) + b"\n", 0, total)

@@ -19,7 +19,7 @@ from loci.models.fields import Model
 from loci.models.graph import EdgeWrite, EntityWrite
 from loci.models.memories import MemoryInput
 from service.http.problems import said_of
-from service.transfer.foreign.records import LONGEST_KIND, LONGEST_REASON, MOST_ERRORS, Notes
+from service.transfer.foreign.records import LONGEST_KIND, LONGEST_REASON, MOST_ERRORS, ImportNotes
 from service.transfer.reading.process import Frame, Reading
 
 Open = Callable[[str | None, str | None], AbstractAsyncContextManager[Transaction]]  # in a namespace, with a role
@@ -64,7 +64,7 @@ class Load:
     started: float = field(default_factory=time.perf_counter)
     seconds: float = 0.0
 
-    def counts(self) -> JsonObject:
+    def to_json(self) -> JsonObject:
         """The counts and errors, for people and scripts."""
         return {
             "dry_run": self.dry_run,
@@ -79,25 +79,25 @@ class Load:
             "errors": [asdict(error) for error in self.errors],
         }
 
-    def refuse(self, line: int, reason: str) -> None:
+    def refuse_line(self, line: int, reason: str) -> None:
         """A line does not go in. All are counted; the first are listed, and some more until all are known."""
         self.wrong += 1
         self.errors.append(LineError(line, reason[:LONGEST_REASON]))
         if len(self.errors) >= 2 * MOST_ERRORS:
-            self.trim()
+            self.keep_first_errors()
 
-    def take_over(self, notes: Notes, lines: int) -> None:
+    def take_over(self, notes: ImportNotes, lines: int) -> None:
         """Take over what the process that read the lines noted: places are their numbers."""
         for place, reason in notes.errors:
-            self.refuse(int(place), reason)
+            self.refuse_line(int(place), reason)
         self.wrong += notes.wrong - len(notes.errors)
         self.lines = lines
 
-    def trim(self) -> None:
+    def keep_first_errors(self) -> None:
         """Keep the first errors, in order of their lines."""
         self.errors = sorted(self.errors, key=lambda error: error.line)[:MOST_ERRORS]
 
-    def add(self, kind: Kind, outcomes: Sequence[Mapping[str, Any]]) -> None:
+    def count_outcomes(self, kind: Kind, outcomes: Sequence[Mapping[str, Any]]) -> None:
         """Count rows that were written."""
         self.written[kind.plural] += len(outcomes)
         self.duplicates += sum(1 for row in outcomes if row.get("duplicate"))
@@ -149,24 +149,24 @@ class Loader:
         self._first = True
         self.load = Load()
 
-    async def enter(self) -> None:
+    async def check_namespace(self) -> None:
         """Raise what is wrong with the namespace before anything is read."""
         async with self._open(self._namespace, "writer") as tx:
-            await tx.entered()
+            await tx.read_caller()
 
-    async def take(self, line: int, item: Any, size: int) -> None:
+    async def take_line(self, line: int, item: Any, size: int) -> None:
         """Check what a line of so many bytes says, and keep it for its batch."""
         try:
             name, row = parse_line(item)
         except WrongLine as error:
-            self.load.refuse(line, str(error))
+            self.load.refuse_line(line, str(error))
             return
         self._waiting[name].append((line, row))
         self._bytes += size
         if len(self._waiting[name]) >= self._size or self._bytes >= BATCH_BYTES:
-            await self.flush()
+            await self.write_waiting_items()
 
-    async def flush(self) -> None:
+    async def write_waiting_items(self) -> None:
         """Write what waits."""
         self._bytes = 0
         for name, kind in KINDS.items():
@@ -177,9 +177,9 @@ class Loader:
                 await self._write_alone(kind, items)
         if self._first and self._operator:
             self._first = False
-            await self._analyze()
+            await self._analyze_new_tables()
 
-    async def _analyze(self) -> None:
+    async def _analyze_new_tables(self) -> None:
         """Give new tables statistics once they have rows: what follows is planned by them."""
         if self.whole is not None:
             await statistics.analyze_new_tables(self.whole)
@@ -190,15 +190,15 @@ class Loader:
     async def _write_alone(self, kind: Kind, items: list[tuple[int, JsonObject]]) -> None:
         """A transaction for one batch; tried again when it met others' locks."""
 
-        async def write() -> Load:
+        async def write_in_transaction() -> Load:
             done = Load()
             async with self._open(self._namespace, "writer") as tx:
                 await write_or_split(tx, kind, items, done)
             return done
 
-        part = await with_retries(write)
+        part = await with_retries(write_in_transaction)
         for refused in part.errors:
-            self.load.refuse(refused.line, refused.reason)
+            self.load.refuse_line(refused.line, refused.reason)
         self.load.written[kind.plural] += part.written[kind.plural]
         self.load.duplicates += part.duplicates
         self.load.ignored += part.ignored
@@ -216,16 +216,16 @@ async def write_or_split(tx: Transaction, kind: Kind, items: list[tuple[int, Jso
         if known is None:
             raise
         if len(items) == 1:
-            load.refuse(items[0][0], known.detail)
+            load.refuse_line(items[0][0], known.detail)
             return
         half = len(items) // 2
         await write_or_split(tx, kind, items[:half], load)
         await write_or_split(tx, kind, items[half:], load)
     else:
-        load.add(kind, outcomes)
+        load.count_outcomes(kind, outcomes)
 
 
-async def load(
+async def load_lines(
     open_transaction: Open,
     process: Reading,
     frames: AsyncIterator[Frame],
@@ -246,14 +246,14 @@ async def load(
         if atomic or dry_run:
             loader.whole = await stack.enter_async_context(open_transaction(namespace, "writer"))
         else:
-            await loader.enter()
+            await loader.check_namespace()
         async for frame in frames:
             if frame[0] == "end":
-                loader.load.take_over(Notes.said(frame[1]), frame[1]["lines"])
+                loader.load.take_over(ImportNotes.from_json(frame[1]), frame[1]["lines"])
                 break
-            await loader.take(frame[2], frame[3], process.size)
-        await loader.flush()
-        loader.load.trim()
+            await loader.take_line(frame[2], frame[3], process.size)
+        await loader.write_waiting_items()
+        loader.load.keep_first_errors()
         if atomic and loader.load.wrong:
             done = loader.load
             loader.load = Load(dry_run, done.lines, errors=done.errors, wrong=done.wrong, started=done.started)

@@ -50,8 +50,8 @@ def path_of(memory: MemoryRow) -> Path:
     """Where the file of a lineage lies: below its category, by words that people know and an id that is its own."""
     named = memory["lineage"] if memory["lineage"] != str(memory["id"]) and not _is_id(memory["lineage"]) else memory["content"]
     own = hashlib.sha256(memory["lineage"].encode()).hexdigest()[:10]
-    folders = [_name(step) or "_" for step in memory["category"].split("/")]
-    return Path(*folders, f"{_name(named)}-{own}.md".lstrip("-"))
+    folders = [_make_file_name(step) or "_" for step in memory["category"].split("/")]
+    return Path(*folders, f"{_make_file_name(named)}-{own}.md".lstrip("-"))
 
 
 def text_of(memory: MemoryRow) -> str:
@@ -80,7 +80,7 @@ def _is_id(name: str) -> bool:
     return re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", name) is not None
 
 
-def _name(text: str) -> str:
+def _make_file_name(text: str) -> str:
     """A part of a path that every file system takes."""
     plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
     name = NO_NAME.sub("-", plain).strip("-_")[:LONGEST_NAME].strip("-_")

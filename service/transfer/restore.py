@@ -91,19 +91,19 @@ class Restored:
     started: float = field(default_factory=time.perf_counter, repr=False)
 
     @property
-    def seconds(self) -> float:
+    def seconds_since_start(self) -> float:
         """Since the start."""
         return time.perf_counter() - self.started
 
-    def counts(self) -> JsonObject:
+    def to_json(self) -> JsonObject:
         """For people and scripts."""
         parts = ("namespace", "created", "kept", "vectors", "written", "unchanged", "lines")
-        return {**{part: getattr(self, part) for part in parts}, "seconds": round(self.seconds, 3)}
+        return {**{part: getattr(self, part) for part in parts}, "seconds": round(self.seconds_since_start, 3)}
 
 
 def parse_header(line: bytes) -> Header:
     """The first line of an export. Raises Refused."""
-    item = _object(line) if len(line) <= LONGEST_HEADER else f"is longer than {LONGEST_HEADER:,} bytes"
+    item = _parse_object(line) if len(line) <= LONGEST_HEADER else f"is longer than {LONGEST_HEADER:,} bytes"
     if isinstance(item, str):
         raise Refused([LineProblem(1, item)])
     if item.get("kind") != "namespace" or item.get("format") != "loci":
@@ -114,13 +114,13 @@ def parse_header(line: bytes) -> Header:
         raise Refused([LineProblem(1, reason)])
     if version != VERSION or isinstance(version, bool):
         raise Refused([LineProblem(1, f"version: must be {VERSION}")])
-    parsed = _parsed(Header, item)
+    parsed = _validate_item(Header, item)
     if isinstance(parsed, str):
         raise Refused([LineProblem(1, parsed)])
     return parsed
 
 
-def _object(line: bytes) -> JsonObject | str:
+def _parse_object(line: bytes) -> JsonObject | str:
     """A line as a JSON object, or what is wrong with it."""
     if not line.strip():
         return "is empty"
@@ -134,7 +134,7 @@ def _object(line: bytes) -> JsonObject | str:
     return item if isinstance(item, dict) else "must be a JSON object"
 
 
-def _parsed(model: type[M], item: JsonObject) -> M | str:
+def _validate_item(model: type[M], item: JsonObject) -> M | str:
     try:
         return model.model_validate(item)
     except ValidationError as error:
@@ -158,7 +158,7 @@ class Restore:
         self._problems: list[LineProblem] = []
         self.done = Restored(tx.namespace or header.name, lines=1)
 
-    async def begin(self, line: bytes) -> None:
+    async def begin_with_header(self, line: bytes) -> None:
         """Settle what the first line says."""
         self._kinds = [*await transfer.export_kinds(self._tx), *(["vector"] if self._header.vectors else [])]
         self._seen = dict.fromkeys(self._kinds, 0)
@@ -172,69 +172,71 @@ class Restore:
             raise Refused([LineProblem(1, known.detail)]) from None
         self.done.created, self.done.kept, self.done.vectors = begun["created"], begun["kept"], begun["vectors"]
 
-    async def take(self, kind: str | None, said: str | None, line: bytes) -> None:
+    async def take_line(self, kind: str | None, said: str | None, line: bytes) -> None:
         """Keep a line for its batch. `said`: what is wrong with it; of the last one, what the lines before amount to."""
         self.done.lines += 1
         if self._end is not None:
             if line.strip():
-                self._refuse(self.done.lines, "stands after the end line")
+                self._refuse_line(self.done.lines, "stands after the end line")
         elif kind == "end":
             self._digest = said
             await self._take_end(line)
         elif kind is None:
-            self._refuse(self.done.lines, said or "is no line of an export")
+            self._refuse_line(self.done.lines, said or "is no line of an export")
         elif kind not in self._seen:
             near = get_close_matches(kind, self._kinds)
             hint = f". Did you mean {near[0]}?" if near else ""
-            self._refuse(self.done.lines, f"kind: an export has no lines of kind {kind!r}{hint}")
+            self._refuse_line(self.done.lines, f"kind: an export has no lines of kind {kind!r}{hint}")
         elif self._kind and self._kinds.index(kind) < self._kinds.index(self._kind):
-            self._refuse(self.done.lines, f"kind: lines of kind {kind} must stand before those of kind {self._kind}")
+            self._refuse_line(self.done.lines, f"kind: lines of kind {kind} must stand before those of kind {self._kind}")
         else:
             self._seen[kind] += 1
             if kind != self._kind or len(self._waiting) >= self._size or self._bytes + len(line) > BATCH_BYTES:
-                await self._flush()
+                await self._write_waiting_lines()
                 self._kind = kind
             self._waiting.append((self.done.lines, line))
             self._bytes += len(line)
 
-    async def finish(self) -> Restored:
+    async def finish_restore(self) -> Restored:
         """The result. Raises Refused where a line is wrong, or the file is not whole."""
-        await self._flush()
+        await self._write_waiting_lines()
         end = self._end
         if end is None:
-            self._refuse(self.done.lines, "the file stops here, without its end line: it was cut off")
+            self._refuse_line(self.done.lines, "the file stops here, without its end line: it was cut off")
         elif not end.counts == self._seen == self._header.counts:
-            self._refuse(self.done.lines, "the numbers of lines are not those that the first and the last line say")
+            self._refuse_line(self.done.lines, "the numbers of lines are not those that the first and the last line say")
         elif end.sha256 != self._digest:
-            self._refuse(self.done.lines, "sha256: the lines are not those that were exported")
+            self._refuse_line(self.done.lines, "sha256: the lines are not those that were exported")
         elif not self._problems:
-            await self._guarded([(self.done.lines, b"")], lambda _: transfer.finish_restore(self._tx))
+            await self._work_in_halves([(self.done.lines, b"")], lambda _: transfer.finish_restore(self._tx))
         if self._problems:
             raise Refused(self._problems)
         return self.done
 
     async def _take_end(self, line: bytes) -> None:
-        await self._flush()
-        item = _object(line) if len(line) <= LONGEST_HEADER else f"is longer than {LONGEST_HEADER:,} bytes"
-        parsed = item if isinstance(item, str) else _parsed(End, item)
+        await self._write_waiting_lines()
+        item = _parse_object(line) if len(line) <= LONGEST_HEADER else f"is longer than {LONGEST_HEADER:,} bytes"
+        parsed = item if isinstance(item, str) else _validate_item(End, item)
         if isinstance(parsed, str):
-            self._refuse(self.done.lines, parsed)
+            self._refuse_line(self.done.lines, parsed)
         else:
             self._end = parsed
 
-    def _refuse(self, line: int, reason: str, *, conflict: bool = False) -> None:
+    def _refuse_line(self, line: int, reason: str, *, conflict: bool = False) -> None:
         self._problems.append(LineProblem(line, reason[:LONGEST_REASON], conflict))
         if len(self._problems) >= MOST_PROBLEMS:
             raise Refused(self._problems)
 
-    async def _flush(self) -> None:
+    async def _write_waiting_lines(self) -> None:
         items, self._waiting, self._bytes = self._waiting, [], 0
         if items and self._kind == "vector" and self.done.vectors is not None:
             return
         if items:
-            await self._guarded(items, self._write)
+            await self._work_in_halves(items, self._write_lines)
 
-    async def _guarded(self, items: list[tuple[int, bytes]], work: Callable[[list[tuple[int, bytes]]], Awaitable[None]]) -> None:
+    async def _work_in_halves(
+        self, items: list[tuple[int, bytes]], work: Callable[[list[tuple[int, bytes]]], Awaitable[None]]
+    ) -> None:
         """Do work with lines in one statement; where the database refuses, halve until the refused lines stand alone."""
         try:
             async with self._tx.savepoint():
@@ -244,13 +246,13 @@ class Restore:
             if known is None:
                 raise
             if len(items) == 1:
-                self._refuse(items[0][0], known.detail, conflict=known.status == Conflict.status)
+                self._refuse_line(items[0][0], known.detail, conflict=known.status == Conflict.status)
                 return
             half = len(items) // 2
-            await self._guarded(items[:half], work)
-            await self._guarded(items[half:], work)
+            await self._work_in_halves(items[:half], work)
+            await self._work_in_halves(items[half:], work)
 
-    async def _write(self, items: list[tuple[int, bytes]]) -> None:
+    async def _write_lines(self, items: list[tuple[int, bytes]]) -> None:
         lines = b"[" + b",".join(line for _, line in items) + b"]"
         if self._kind == "vector":
             row = await transfer.restore_vectors(self._tx, lines=lines.decode())
@@ -259,10 +261,10 @@ class Restore:
         self.done.written[self._kind] += row["written"]
         self.done.unchanged[self._kind] += row["unchanged"]
         for problem in row["problems"]:
-            self._refuse(items[problem["row"] - 1][0], problem["reason"], conflict=problem["conflict"])
+            self._refuse_line(items[problem["row"] - 1][0], problem["reason"], conflict=problem["conflict"])
 
 
-async def restore(
+async def restore_namespace(
     open_: Callable[[str], AbstractAsyncContextManager[Transaction]],
     process: Reading,
     *,
@@ -273,7 +275,7 @@ async def restore(
 
     Raises Refused, and nothing is written.
     """
-    lines = _lines(process)
+    lines = _read_lines(process)
     try:
         _, wrong, first = await anext(lines)
     except StopAsyncIteration:
@@ -283,14 +285,14 @@ async def restore(
     header = parse_header(first)
     async with open_(namespace or header.name) as tx:
         work = Restore(tx, header, batch_size)
-        await work.begin(first)
+        await work.begin_with_header(first)
         async for line in lines:
-            await work.take(*line)
-        return await work.finish()
+            await work.take_line(*line)
+        return await work.finish_restore()
 
 
-async def _lines(process: Reading) -> AsyncIterator[tuple[str | None, str | None, bytes]]:
+async def _read_lines(process: Reading) -> AsyncIterator[tuple[str | None, str | None, bytes]]:
     """The lines as the process says them: kind, what is said of each, and the line as it stands."""
-    async for frame in process.frames():
+    async for frame in process.read_frames():
         if frame[0] == "line":
-            yield frame[1], frame[2], await process.beside()
+            yield frame[1], frame[2], await process.read_raw_line()

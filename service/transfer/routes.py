@@ -15,8 +15,8 @@ from db.pool import OPERATOR, Transaction
 from loci.models.transfer import ExportFormat, Imported, ImportFormat, ImportReport, LinesImported
 from service.http.caller import Caller, CallerDependency
 from service.http.parameters import NamespaceInPath
-from service.http.replies import reply
-from service.http.responses import problems
+from service.http.replies import reply_json
+from service.http.responses import document_problems
 from service.spool import Behind, Spool
 from service.transfer.export import export_lines
 from service.transfer.foreign.run import import_spool
@@ -24,8 +24,8 @@ from service.transfer.foreign.write import Report
 from service.transfer.load import Load
 from service.transfer.markdown import markdown_lines
 from service.transfer.reading.job import LOCI
-from service.transfer.reading.process import reading
-from service.transfer.restore import Refused, Restored, restore
+from service.transfer.reading.process import start_reading
+from service.transfer.restore import Refused, Restored, restore_namespace
 
 log = logging.getLogger(__name__)
 router = APIRouter(tags=["namespaces"])
@@ -36,7 +36,7 @@ BODY: dict[str, Any] = {"requestBody": {"required": True, "content": {NDJSON: {"
 @router.get(
     "/namespaces/{name}/export",
     response_class=StreamingResponse,
-    responses={200: {"description": "The lines", "content": {NDJSON: {}}}, **problems(404, 413)},
+    responses={200: {"description": "The lines", "content": {NDJSON: {}}}, **document_problems(404, 413)},
 )
 async def export_namespace(
     name: NamespaceInPath,
@@ -53,16 +53,16 @@ async def export_namespace(
     """
     if vectors and format != "loci":
         raise Invalid("vectors are for format=loci", [FieldError("vectors", "must be left out beside format")])
-    stream = _exported(caller, name, vectors=vectors, format=format)
+    stream = _export_lines(caller, name, vectors=vectors, format=format)
     first = await anext(stream)  # what is wrong with the request is raised here, before the status is sent
     headers = {"Content-Disposition": f'attachment; filename="{name}.jsonl"'}
-    return StreamingResponse(_resumed(first, stream), media_type=NDJSON, headers=headers)
+    return StreamingResponse(_chain_first(first, stream), media_type=NDJSON, headers=headers)
 
 
 @router.post(
     "/namespaces/{name}/import",
     response_model=Imported | ImportReport | LinesImported,
-    responses=problems(404, 409, 413),
+    responses=document_problems(404, 409, 413),
     openapi_extra=BODY,
 )
 async def import_namespace(
@@ -89,7 +89,7 @@ async def import_namespace(
     what `auto` finds to be of no such format, are memories, entities and edges as the other routes take them, one a line.
     """
 
-    def open_(into: str) -> AbstractAsyncContextManager[Transaction]:
+    def open_transaction(into: str) -> AbstractAsyncContextManager[Transaction]:
         return caller.transaction(None, into)
 
     def open_as(into: str | None, role: str | None) -> AbstractAsyncContextManager[Transaction]:
@@ -100,39 +100,39 @@ async def import_namespace(
         wrong = [FieldError("format", "is loci, which has no dry_run, account or valid_from_created")]
         raise Invalid("dry_run, account and valid_from_created are not for an export, which is all or nothing", wrong)
     await _may_import(caller, name, foreign=foreign)
-    with caller.state.spools.opened(caller.owner, "import") as spool:
+    with caller.state.spools.open_spool(caller.owner, "import") as spool:
         async for data in request.stream():
             await spool.write(data)
-        await spool.end()
-        caller.arm()
+        await spool.end_writing()
+        caller.arm_deadline()
         try:
             if foreign:
                 report = Report("", name, dry_run=dry_run, atomic=atomic, operator=caller.key_hash is OPERATOR)
                 options: dict[str, Any] = {"account": account, "valid_from_created": valid_from_created}
                 done: Restored | Report | Load = await import_spool(open_as, spool, format, report, **options)
             else:
-                async with reading(spool, LOCI) as process:
-                    done = await restore(open_, process, namespace=name)
+                async with start_reading(spool, LOCI) as process:
+                    done = await restore_namespace(open_transaction, process, namespace=name)
         except Refused as error:
-            raise _problem(error) from None
-    caller.state.worker.wake()
-    return reply(done.counts(), 200, **caller.headers)
+            raise _make_problem(error) from None
+    caller.state.worker.wake_queues()
+    return reply_json(done.to_json(), 200, **caller.headers)
 
 
 async def _may_import(caller: Caller, name: str, *, foreign: bool) -> None:
     """Raise what keeps the caller from importing into a namespace, before its lines are read. The operator may name a new one."""
     try:
         async with caller.transaction("writer" if foreign else "admin", name) as tx:
-            await tx.entered()
+            await tx.read_caller()
     except psycopg.errors.NoDataFound:
         if foreign or caller.key_hash is not OPERATOR:
             raise
 
 
-async def _exported(caller: Caller, name: str, *, vectors: bool, format: ExportFormat) -> AsyncIterator[bytes]:
+async def _export_lines(caller: Caller, name: str, *, vectors: bool, format: ExportFormat) -> AsyncIterator[bytes]:
     """The lines, as their reader takes them; they are written to disk as fast as the database gives them."""
 
-    async def fill(spool: Spool) -> None:
+    async def fill_spool(spool: Spool) -> None:
         try:
             role = "admin" if format == "loci" else "reader"
             async with asyncio.timeout(caller.within.deadline), caller.snapshot(role, name) as tx:
@@ -145,8 +145,8 @@ async def _exported(caller: Caller, name: str, *, vectors: bool, format: ExportF
         except TimeoutError:
             raise DeadlineExceeded from None
 
-    with caller.state.spools.opened(caller.owner, "export") as spool:
-        spool.fill(fill)
+    with caller.state.spools.open_spool(caller.owner, "export") as spool:
+        spool.start_filling(fill_spool)
         begun = False
         try:
             async for data in spool.parts_in_time():
@@ -159,14 +159,14 @@ async def _exported(caller: Caller, name: str, *, vectors: bool, format: ExportF
             caller.give_up()
 
 
-async def _resumed(first: bytes, rest: Any) -> AsyncIterator[bytes]:
+async def _chain_first(first: bytes, rest: Any) -> AsyncIterator[bytes]:
     async with aclosing(rest):
         yield first
         async for data in rest:
             yield data
 
 
-def _problem(refused: Refused) -> Conflict | Invalid:
+def _make_problem(refused: Refused) -> Conflict | Invalid:
     kind = Conflict if all(problem.conflict for problem in refused.problems) else Invalid
     errors = [FieldError(f"line {problem.line}", problem.reason) for problem in refused.problems]
     detail = "; ".join(f"{error.field}: {error.message}" for error in errors[:3])

@@ -32,7 +32,7 @@ class Priorities:
         self._seen: frozenset[str] = frozenset()
         self._lowered: frozenset[int] = frozenset()
 
-    def know(self, logins: Iterable[str]) -> None:
+    def lower_logins(self, logins: Iterable[str]) -> None:
         """Have the sessions of these logins be lowered: also those that were looked at before a login was known."""
         known = frozenset(logins)
         if known - self._logins:
@@ -43,7 +43,7 @@ class Priorities:
         """Know the server by one of its processes, as the server numbers it."""
         self._parent = None
         with suppress(OSError):
-            if _title(pid).startswith("postgres: loci_"):  # and not a process that has the same number here
+            if _read_title(pid).startswith("postgres: loci_"):  # and not a process that has the same number here
                 self._parent = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
 
     @property
@@ -51,29 +51,29 @@ class Priorities:
         """Whether there is anybody whose sessions are to be lowered."""
         return bool(self._logins)
 
-    def look(self) -> None:
+    def lower_new_sessions(self) -> None:
         """Lower the priority of sessions that have begun since the last look."""
         if not self._logins or self._parent is None:
             return
         with suppress(OSError):
             children = frozenset(Path(f"/proc/{self._parent}/task/{self._parent}/children").read_text().split())
             self._lowered = frozenset(pid for pid in self._lowered if str(pid) in children)
-            self._seen = frozenset(pid for pid in children if pid in self._seen or self._settle(int(pid)))
+            self._seen = frozenset(pid for pid in children if pid in self._seen or self._lower_process(int(pid)))
 
-    def _settle(self, pid: int) -> bool:
+    def _lower_process(self, pid: int) -> bool:
         """Lower a process if it is one of those, or works for one; False while that cannot be said or done yet."""
         with suppress(ProcessLookupError, FileNotFoundError):
-            words = _words(_title(pid))
-            leader = _leader(words)
+            words = _split_title(_read_title(pid))
+            leader = _find_leader(words)
             if not words or (leader is not None and str(leader) not in self._seen):
                 return False
             if words[0] in self._logins or leader in self._lowered:
                 self._lowered |= {pid}
-                return lower(pid)
+                return lower_priority(pid)
         return True
 
 
-def lower(pid: int) -> bool:
+def lower_priority(pid: int) -> bool:
     """Have a process take only what nobody else wants; False where the system wants to be asked again later."""
     os.sched_setscheduler(pid, os.SCHED_IDLE, os.sched_param(0))
     return _lower_group(pid, NICEST)
@@ -85,7 +85,7 @@ def stand_back(pid: int, niceness: int = NICE) -> bool:
     By niceness (10 is a tenth of the weight of others), and not as an idle task: it writes, and may hold what others wait for.
     """
     with suppress(OSError):
-        words = _words(_title(pid))
+        words = _split_title(_read_title(pid))
         if words and words[0].startswith("loci_"):  # and not a process that has the same number here
             os.setpriority(os.PRIO_PROCESS, pid, niceness)
             return _lower_group(pid, niceness)
@@ -103,16 +103,16 @@ def _lower_group(pid: int, niceness: int) -> bool:
     return True
 
 
-def _words(title: str) -> list[str]:
+def _split_title(title: str) -> list[str]:
     """Words of a title, `postgres: login database …` or `postgres: cluster: login database …`, from the login on."""
     return list(dropwhile(lambda word: word.endswith(":"), title.split())) if title.startswith("postgres: ") else []
 
 
-def _leader(words: list[str]) -> int | None:
+def _find_leader(words: list[str]) -> int | None:
     """The process that a worker of a parallel statement works for."""
     *said, pid = words[:5] or [""]
     return int(pid) if said == PARALLEL and pid.isdigit() else None
 
 
-def _title(pid: int) -> str:
+def _read_title(pid: int) -> str:
     return Path(f"/proc/{pid}/cmdline").read_bytes().rstrip(b"\0").decode(errors="replace")

@@ -15,7 +15,7 @@ from db.access.keys import Lease
 from loci import LociClient, RateLimited
 from service.access.admission import Gate
 from service.access.key_usage import KeyUsageCounts
-from service.access.limits import HELD, Limiter, WrongKeyLimiter
+from service.access.limits import LEASE_SECONDS, Limiter, WrongKeyLimiter
 from service.http.caller import key_hash_of
 from service.http.hosts import Hosts
 from service.http.middleware import RequestMiddleware
@@ -127,7 +127,7 @@ def test_a_call_of_a_tool_counts_once(api: Api, services: list[Service]) -> None
 
 
 def test_a_new_limit_holds_once_it_is_looked_up_again(api: Api, services: list[Service], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("service.access.limits.FRESH", 0.2)
+    monkeypatch.setattr("service.access.limits.LIMIT_CACHE_SECONDS", 0.2)
     key = make_key(api)
     with holder(services[0], key) as client:
         ok(client.get("/categories"))
@@ -448,7 +448,7 @@ class Database:
 
 
 async def admitted(limiter: Limiter, times: int, key: bytes = b"key") -> int:
-    found = await asyncio.gather(*(limiter.admit(key) for _ in range(times)))
+    found = await asyncio.gather(*(limiter.admit_key(key) for _ in range(times)))
     return sum(one is not None and one.wait is None for one in found)
 
 
@@ -491,10 +491,10 @@ async def test_a_lease_that_is_too_old_is_given_back_and_not_used(monkeypatch: p
     now = time.monotonic()
     monkeypatch.setattr("service.access.limits.time", instead(time, monotonic=lambda: now))
     assert await admitted(limiter, 1) == 1
-    monkeypatch.setattr("service.access.limits.time", instead(time, monotonic=lambda: now + HELD + 1))
+    monkeypatch.setattr("service.access.limits.time", instead(time, monotonic=lambda: now + LEASE_SECONDS + 1))
     assert await admitted(limiter, 1) == 1
     assert database.asked == [(1, 0), (1, 4)]
-    monkeypatch.setattr("service.access.limits.time", instead(time, monotonic=lambda: now + 2 * HELD + 2))
+    monkeypatch.setattr("service.access.limits.time", instead(time, monotonic=lambda: now + 2 * LEASE_SECONDS + 2))
     await limiter.give_back()
     assert database.asked[-1] == (0, 4)
     assert database.tokens == 98
@@ -504,8 +504,8 @@ async def test_a_lease_that_is_too_old_is_given_back_and_not_used(monkeypatch: p
 async def test_a_wrong_key_is_remembered_nowhere() -> None:
     database = Database(None, 0)
     limiter = Limiter(database.ask)
-    assert [await limiter.admit(b"wrong"), await limiter.admit(b"wrong")] == [None, None]
-    assert not limiter.knows(b"wrong")
+    assert [await limiter.admit_key(b"wrong"), await limiter.admit_key(b"wrong")] == [None, None]
+    assert not limiter.knows_key(b"wrong")
     assert len(database.asked) == 2
 
 
@@ -514,11 +514,11 @@ def test_an_address_may_guess_again_when_time_has_passed(monkeypatch: pytest.Mon
     now = time.monotonic()
     monkeypatch.setattr("service.access.limits.time", instead(time, monotonic=lambda: now))
     for _ in range(3):
-        assert guesses.wait("192.0.2.1") in {None, 30.0}
-        guesses.note("192.0.2.1")
-    assert guesses.wait("192.0.2.1") == pytest.approx(30.0)
+        assert guesses.seconds_to_wait("192.0.2.1") in {None, 30.0}
+        guesses.count_wrong_key("192.0.2.1")
+    assert guesses.seconds_to_wait("192.0.2.1") == pytest.approx(30.0)
     monkeypatch.setattr("service.access.limits.time", instead(time, monotonic=lambda: now + 61))
-    assert guesses.wait("192.0.2.1") is None
+    assert guesses.seconds_to_wait("192.0.2.1") is None
 
 
 def test_nothing_that_a_service_without_keys_serves_answers_to_a_rebound_name_or_another_page(service: Service) -> None:

@@ -11,7 +11,7 @@ import pytest
 from loci import Forbidden, Gone, Invalid, LociClient, Unauthorized, Unavailable
 from loci.sse import Event, Parser
 from loci.watch import Watch, watching
-from service.http.sse import frame, heartbeat, opening
+from service.http.sse import format_event, format_heartbeat, format_opening
 from tests.clients import async_client_of, client_of
 from tests.databases import Database, Server
 from tests.services import PATIENCE, Api, Service, eventually, new_api, ok, serve
@@ -193,7 +193,7 @@ def test_after_one_reply_a_watch_tries_without_end_and_before_it_as_often_as_any
     watch.refused(httpx.Response(503))
     with pytest.raises(Unavailable):
         watch.lost(httpx.ConnectError("x"))
-    assert list(watch.changes(opening("0123456789ab-7"))) == []
+    assert list(watch.changes(format_opening("0123456789ab-7"))) == []
     assert list(watch.changes(b'event: problem\ndata: {"status": 503, "title": "Unavailable"}\n\n')) == []
     with pytest.raises(Unauthorized):
         list(watch.changes(b'event: problem\ndata: {"status": 401, "title": "Unauthorized"}\n\n'))
@@ -213,7 +213,7 @@ def test_a_stream_is_read_in_whatever_pieces_it_comes(size: int) -> None:
         Event("memory.created", b'{"content": "line\xe2\x80\xa8separator \\n: data: x"}', "12"),
         Event("edge.changed", b"{}", "13"),
     ]
-    sent = opening("5") + frame(events[0]) + heartbeat("12") + frame(events[1]) + heartbeat("20")
+    sent = format_opening("5") + format_event(events[0]) + format_heartbeat("12") + format_event(events[1]) + format_heartbeat("20")
     parser, found = Parser(), []
     for start in range(0, len(sent), size):
         found += parser.feed(sent[start : start + size])
@@ -226,4 +226,4 @@ def test_an_event_whose_end_never_came_leaves_nothing_behind() -> None:
     assert list(parser.feed(b"id: 3\n\nid: 4\nevent: memory.created\ndata: {half")) == []
     parser.lost()
     assert parser.last_id == "3"
-    assert [e.name for e in parser.feed(frame(Event("edge.created", b"{}", "4")))] == ["edge.created"]
+    assert [e.name for e in parser.feed(format_event(Event("edge.created", b"{}", "4")))] == ["edge.created"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from service.text.names import find_names, phrases
+from service.text.names import find_names, list_name_phrases
 
 
 @pytest.mark.row("R9")
@@ -28,7 +28,7 @@ def test_english_capitals_are_names(text: str, names: list[str]) -> None:
 
 def test_a_name_is_tried_from_every_word_but_the_last() -> None:
     tried = ["Presumably Professor Maria Gonzalez", "Professor Maria Gonzalez", "Maria Gonzalez", "Bank of England", "Bob"]
-    assert phrases(["Presumably Professor Maria Gonzalez", "Bank of England", "Bob"]) == tried
+    assert list_name_phrases(["Presumably Professor Maria Gonzalez", "Bank of England", "Bob"]) == tried
 
 
 def test_the_speaker_is_no_name_of_the_text() -> None:

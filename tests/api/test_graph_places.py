@@ -8,7 +8,7 @@ from uuid import UUID
 import numpy as np
 import pytest
 
-from service.graph.constellation import place
+from service.graph.constellation import place_entities
 from tests.services import Api, ok
 
 
@@ -87,10 +87,10 @@ def test_the_same_graph_gets_the_same_places_and_what_belongs_together_stands_to
     rows: Any = [
         {"id": each, "x": None, "y": None, "neighbors": [ids[n // 20 * 20]] if n % 20 else []} for n, each in enumerate(ids)
     ]  # three stars of twenty
-    found = place(rows)
-    assert (found == place([dict(row) for row in rows])).all()
+    found = place_entities(rows)
+    assert (found == place_entities([dict(row) for row in rows])).all()
     middles = found.reshape(3, 20, 2).mean(axis=1)
     nearest = np.linalg.norm(found[:, None] - middles[None], axis=2).argmin(axis=1)
     assert (nearest == np.repeat([0, 1, 2], 20)).mean() > 0.9
     assert np.abs(found).max() < 100
-    assert place([]).shape == (0, 2)
+    assert place_entities([]).shape == (0, 2)

@@ -10,7 +10,7 @@ import httpx
 import orjson
 import pytest
 
-from service.http.paths import operations
+from service.http.paths import list_operations
 from tests.details import DEFAULTS
 from tests.services import Api, Service, new_api, problem
 
@@ -460,7 +460,7 @@ def test_a_query_parameter_that_a_route_does_not_know_is_refused_and_the_nearest
 @pytest.mark.row("M3")
 def test_no_route_of_the_api_takes_a_query_parameter_that_it_does_not_know(place: Api) -> None:
     taken = []
-    for path, method, _ in operations(place.service.app.openapi()):
+    for path, method, _ in list_operations(place.service.app.openapi()):
         if path.startswith("/api/"):
             filled = re.sub(r"\{\w+\}", NOBODY, path.removeprefix("/api/v1"))
             reply = place.client.request(method.upper(), filled, params={"zz": 1})

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from db.limits import TimeLimits
-from db.pool import OPERATOR, make_pool, transaction
+from db.pool import OPERATOR, make_pool, open_transaction
 from service.http.deadlines import KINDS
 from service.http.presence import Presence
 from tests.databases import Database
@@ -149,7 +149,7 @@ async def test_the_database_keeps_the_deadline_of_a_process_that_stands_still(da
     pool = make_pool(database.app_url, size=1)
     async with pool:
         limits = TimeLimits(deadline=30, lock=10, idle=20)
-        async with transaction(pool, key_hash=OPERATOR, namespace=None, role=None, within=limits) as tx:
+        async with open_transaction(pool, key_hash=OPERATOR, namespace=None, role=None, within=limits) as tx:
             shown = [
                 await tx.value(str, "select current_setting(%(name)s)", name=name)
                 for name in ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout")
@@ -158,7 +158,7 @@ async def test_the_database_keeps_the_deadline_of_a_process_that_stands_still(da
             whole = await tx.value(str, "select current_setting('transaction_timeout', true)")
         assert shown == ["30s", "10s", "20s"]
         assert whole == ("35s" if version >= 170_000 else None)
-        async with transaction(pool, key_hash=OPERATOR, namespace=None, role=None) as tx:
+        async with open_transaction(pool, key_hash=OPERATOR, namespace=None, role=None) as tx:
             assert await tx.value(str, "select current_setting('statement_timeout')") == "0"  # nothing is left behind
 
 
@@ -184,16 +184,16 @@ async def test_a_deadline_counts_from_the_arrival_without_the_wait_for_the_body(
 
     presence = Presence(receive, {b"content-length": b"2"})
     presence.answer_late = answer_late
-    presence.arm(60)  # as long as nobody knows of which kind it is
+    presence.arm_deadline(60)  # as long as nobody knows of which kind it is
     await asyncio.sleep(0.2)  # admission
-    assert (await presence.receive())["more_body"]
-    assert not (await presence.receive())["more_body"]
-    presence.arm(0.5)
+    assert (await presence.receive_message())["more_body"]
+    assert not (await presence.receive_message())["more_body"]
+    presence.arm_deadline(0.5)
     with pytest.raises(asyncio.CancelledError):
         await asyncio.sleep(60)
     current = asyncio.current_task()
     assert current is not None
     current.uncancel()
-    await presence.answered()
-    presence.close()
+    await presence.wait_for_late_reply()
+    presence.end_request()
     assert 1.05 < told[0] < 1.3 + 5  # 0.2 of admission and 0.3 of work, behind 0.6 for the body

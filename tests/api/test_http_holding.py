@@ -11,8 +11,8 @@ import httpx
 import pytest
 
 from loci.models.fields import MOST_MARKS
-from service.http.paths import operations
-from service.json_parts import DEEPEST, MOST_IN_A_PART, MOST_VALUES
+from service.http.paths import list_operations
+from service.json_parts import DEEPEST_LEVELS, MOST_IN_A_PART, MOST_VALUES
 from tests.holding import held_by_a_busy_thread, watched
 from tests.services import Api, Service, new_api, ok, problem, serve
 
@@ -95,7 +95,7 @@ def some(service: Service, nth: int) -> Iterator[tuple[str, str, list[str]]]:
 def writing(service: Service) -> Iterator[tuple[str, str, list[str]]]:
     """Every route that takes a body: its method, its path, and the fields that it knows."""
     document = service.app.openapi()
-    for path, method, operation in operations(document):
+    for path, method, operation in list_operations(document):
         if method in {"post", "put", "patch"} and path.startswith("/api/v1/") and not path.endswith("/import"):
             content = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
             schema: dict[str, Any] = document["components"]["schemas"].get(content.get("$ref", "").rpartition("/")[2], {})
@@ -160,7 +160,7 @@ def test_a_body_of_too_many_values_is_told_how_many_may_be(api: Api) -> None:
     assert f"metadata holds more than {MOST_IN_A_PART:,} values" in refused('{"content":"a","metadata":{"m":[' + inner + "]}}")
     deep = "[" * 20_000 + "]" * 20_000 + ',"' + "x" * 70_000 + '"'
     reply = api.client.post("/memories", content='{"content":"a","metadata":{"m":[' + deep + "]}}", headers=JSON)
-    assert f"nested more than {DEEPEST} levels" in problem(reply, 422, "invalid-request")["detail"]
+    assert f"nested more than {DEEPEST_LEVELS} levels" in problem(reply, 422, "invalid-request")["detail"]
 
 
 def test_of_many_errors_a_hundred_are_told_and_all_are_counted(api: Api) -> None:

@@ -127,7 +127,7 @@ def test_so_is_no_reply_to_what_went_wrong_here(service: Service, browser: httpx
     async def scrape() -> bytes:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(service.app.state.loci.monitor, "scrape", scrape)
+    monkeypatch.setattr(service.app.state.loci.monitor, "scrape_metrics", scrape)
     found = browser.get("/metrics")
     assert (found.status_code, found.headers.get_list("cache-control"), is_guarded(found)) == (500, ["no-store"], True)
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from db.errors import TooManyAtOnce
-from db.shares import ShareLimits, Shares
+from db.shares import PoolQuota, ShareLimits
 from tests.services import PATIENCE, POOLER, Api, Service, eventually, new_api, ok, problem
 
 HERE = (
@@ -79,13 +79,13 @@ def test_a_namespace_that_holds_its_share_leaves_the_rest_to_others(start_servic
 
 @pytest.mark.anyio
 async def test_who_waits_beyond_a_share_holds_up_nobody_behind() -> None:
-    shares = Shares(4, ShareLimits(wait=60), clock=lambda: 0.0)
-    greedy, other = shares.names(b"greedy", "a"), shares.names(b"other", "b")
-    await shares.take(greedy)
-    await shares.take(greedy)
-    waiting = asyncio.ensure_future(shares.take(greedy))
+    shares = PoolQuota(4, ShareLimits(wait=60), clock=lambda: 0.0)
+    greedy, other = shares.list_names(b"greedy", "a"), shares.list_names(b"other", "b")
+    await shares.take_place(greedy)
+    await shares.take_place(greedy)
+    waiting = asyncio.ensure_future(shares.take_place(greedy))
     await asyncio.sleep(0)
-    await shares.take(other)
+    await shares.take_place(other)
     assert not waiting.done()
     shares.give_back(other)
     assert not waiting.done()
@@ -95,51 +95,51 @@ async def test_who_waits_beyond_a_share_holds_up_nobody_behind() -> None:
 
 @pytest.mark.anyio
 async def test_who_leaves_the_line_takes_nothing_along() -> None:
-    shares = Shares(2, ShareLimits(wait=60, waiting=2))
-    names = shares.names(b"key", "a")
-    await shares.take(names)
-    line = [asyncio.ensure_future(shares.take(names)) for _ in range(2)]
+    shares = PoolQuota(2, ShareLimits(wait=60, waiting=2))
+    names = shares.list_names(b"key", "a")
+    await shares.take_place(names)
+    line = [asyncio.ensure_future(shares.take_place(names)) for _ in range(2)]
     await asyncio.sleep(0)
     with pytest.raises(TooManyAtOnce):
-        await shares.take(names)
+        await shares.take_place(names)
     line[0].cancel()
     shares.give_back(names)  # lets in the one that has just been cancelled, or the next
     line[1].cancel()
     await asyncio.gather(*line, return_exceptions=True)
-    await asyncio.wait_for(shares.take(names), 1)
+    await asyncio.wait_for(shares.take_place(names), 1)
 
 
 @pytest.mark.anyio
 async def test_a_key_that_names_no_namespace_counts_where_it_leads() -> None:
-    shares = Shares(4, ShareLimits())
-    assert shares.names(b"key", None) != shares.names(b"key", "home")
+    shares = PoolQuota(4, ShareLimits())
+    assert shares.list_names(b"key", None) != shares.list_names(b"key", "home")
     shares.learn_home(b"key", "home")
-    assert shares.names(b"key", None) == shares.names(b"key", "home")
+    assert shares.list_names(b"key", None) == shares.list_names(b"key", "home")
 
 
 @pytest.mark.anyio
 async def test_who_holds_much_for_long_has_one_connection_while_others_ask_and_all_of_its_share_once_they_do_not() -> None:
     now = 0.0
-    shares = Shares(10, ShareLimits(wait=60), clock=lambda: now)
-    busy, other = shares.names(b"busy", "a"), shares.names(b"other", "b")
+    shares = PoolQuota(10, ShareLimits(wait=60), clock=lambda: now)
+    busy, other = shares.list_names(b"busy", "a"), shares.list_names(b"other", "b")
     for _ in range(5):  # alone, half of the pool
-        await shares.take(busy)
+        await shares.take_place(busy)
     now = 10.0
-    await shares.take(other)
+    await shares.take_place(other)
     shares.give_back(other)
     for _ in range(4):
         shares.give_back(busy)
-    waiting = asyncio.ensure_future(shares.take(busy))
+    waiting = asyncio.ensure_future(shares.take_place(busy))
     await asyncio.sleep(0)
     assert not waiting.done()  # it holds one, held five on average, and another has just asked
-    await shares.take(other)
-    await shares.take(other)  # who holds little on average has several at a time
+    await shares.take_place(other)
+    await shares.take_place(other)  # who holds little on average has several at a time
     for names in (other, other, busy):
         shares.give_back(names)
     await waiting
     now = 12.0  # the other has not asked for two seconds
     for _ in range(4):
-        await asyncio.wait_for(shares.take(busy), 1)
+        await asyncio.wait_for(shares.take_place(busy), 1)
 
 
 @pytest.mark.anyio
@@ -147,14 +147,14 @@ async def test_who_waits_because_others_ask_is_let_in_once_they_have_stopped_tho
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     now = 0.0
-    monkeypatch.setattr("db.shares.ACTIVE", 0.02)  # how often the line is looked at; how long ago others asked, `now` says
-    shares = Shares(10, ShareLimits(wait=PATIENCE), clock=lambda: now)
-    busy, other = shares.names(b"busy", "a"), shares.names(b"other", "b")
-    await shares.take(busy)
+    monkeypatch.setattr("db.shares.ACTIVE_SECONDS", 0.02)  # how often the line is looked at; how long ago others asked, `now` says
+    shares = PoolQuota(10, ShareLimits(wait=PATIENCE), clock=lambda: now)
+    busy, other = shares.list_names(b"busy", "a"), shares.list_names(b"other", "b")
+    await shares.take_place(busy)
     now = 100.0
-    await shares.take(other)
+    await shares.take_place(other)
     shares.give_back(other)
-    line = [asyncio.ensure_future(shares.take(busy)) for _ in range(2)]
+    line = [asyncio.ensure_future(shares.take_place(busy)) for _ in range(2)]
     await asyncio.sleep(0)
     assert not any(one.done() for one in line)  # the other has asked just now
     now = 200.0
@@ -164,10 +164,10 @@ async def test_who_waits_because_others_ask_is_let_in_once_they_have_stopped_tho
 @pytest.mark.anyio
 async def test_who_is_at_work_much_of_the_time_stands_back_while_others_ask() -> None:
     now = 0.0
-    shares = Shares(10, ShareLimits(), clock=lambda: now)
-    busy, other = shares.names(b"busy", "a"), shares.names(b"other", "b")
-    await shares.take(busy)
-    await shares.take(other)
+    shares = PoolQuota(10, ShareLimits(), clock=lambda: now)
+    busy, other = shares.list_names(b"busy", "a"), shares.list_names(b"other", "b")
+    await shares.take_place(busy)
+    await shares.take_place(other)
     now = 0.1
     shares.give_back(other)
     assert not shares.stands_back(busy)  # it has only begun
@@ -176,7 +176,7 @@ async def test_who_is_at_work_much_of_the_time_stands_back_while_others_ask() ->
     assert not shares.stands_back(other)
     now = 1.2  # the other has not asked for a second
     assert not shares.stands_back(busy)
-    await shares.take(other)
+    await shares.take_place(other)
     assert shares.stands_back(busy)
     shares.give_back(busy)
     now = 10.0  # it has rested
@@ -198,12 +198,12 @@ def test_the_processes_of_who_stands_back_are_behind_those_of_others(
     service = start_service(pool_size=8, worker=False, limits=shares, deadlines={"lock": 600, "read": 600})
     with new_api(service) as api, new_api(service) as others, ThreadPoolExecutor(6) as pool:
         busy, other = key_of(api), key_of(others)
-        monkeypatch.setattr("db.shares.BUSY", {"key": 10.0, "namespace": 10.0})
+        monkeypatch.setattr("db.shares.BUSY_CONNECTIONS", {"key": 10.0, "namespace": 10.0})
         with standing_still(api) as waiting:
             sent = [pool.submit(lambda: others.client.get("/memories", headers=other))]
             eventually(lambda: waiting() == 1)
             before = at_work(service)
-            monkeypatch.setattr("db.shares.BUSY", {"key": 0.0, "namespace": 10.0})
+            monkeypatch.setattr("db.shares.BUSY_CONNECTIONS", {"key": 0.0, "namespace": 10.0})
             for count in (2, 3, 4):
                 sent.append(pool.submit(lambda: api.client.get("/memories", headers=busy)))
                 eventually(lambda count=count: waiting() == count)

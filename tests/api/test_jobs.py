@@ -49,7 +49,7 @@ class Held:
             self.begun.set()
             while not self.go.is_set():  # noqa: ASYNC110 (the event is of another thread)
                 await asyncio.sleep(0.01)
-            async with job.holding(work, "effect") as tx:
+            async with job.hold_alone(work, "effect") as tx:
                 await jobs.finish_job(tx, id=job.id)
         finally:
             self.ended.set()
@@ -80,7 +80,7 @@ def test_a_failure_is_tried_again_and_a_job_that_nobody_knows_is_dead(asked: Job
     async def shaky(work: Resources, job: Job) -> None:
         if job.tries < 3:
             raise RuntimeError("not yet")
-        async with job.holding(work, "effect") as tx:
+        async with job.hold_alone(work, "effect") as tx:
             await jobs.finish_job(tx, id=job.id, result={"tries": job.tries})
 
     shaken, unknown = asked.ask(), asked.ask("sing")
@@ -104,7 +104,7 @@ def test_what_the_operator_must_mend_ends_no_job_and_it_goes_on_with_other_setti
     async def refused(work: Resources, job: Job) -> None:
         if work.settings.llm.model != "mended":
             raise FOR_THE_OPERATOR[why]
-        async with job.holding(work, "effect") as tx:
+        async with job.hold_alone(work, "effect") as tx:
             await jobs.finish_job(tx, id=job.id)
 
     job = asked.ask()
@@ -141,7 +141,7 @@ def test_a_worker_with_the_same_settings_leaves_a_refused_job_waiting_and_a_retr
 @pytest.mark.row("L6")
 def test_a_job_that_always_fails_is_dead_and_says_why_without_quoting_the_database(asked: Jobs) -> None:
     async def writes(work: Resources, job: Job) -> None:
-        async with job.holding(work, "effect") as tx:
+        async with job.hold_alone(work, "effect") as tx:
             await tx.rows(JsonObject, "select 'a secret thought'::integer")
 
     job = asked.ask()
@@ -220,7 +220,7 @@ def test_a_job_that_is_cancelled_in_its_transaction_has_changed_nothing(asked: J
     begun = threading.Event()
 
     async def half(work: Resources, job: Job) -> None:
-        async with job.holding(work, "effect") as tx:
+        async with job.hold_alone(work, "effect") as tx:
             await tx.row(JsonObject, "insert into public.effects (job, step) values (%(job)s, 'half') returning job", job=job.id)
             await jobs.finish_job(tx, id=job.id)
             begun.set()
@@ -238,7 +238,7 @@ def test_a_job_that_was_finished_when_it_was_cancelled_has_succeeded(asked: Jobs
     committed, ended = threading.Event(), threading.Event()
 
     async def slow_to_end(work: Resources, job: Job) -> None:
-        async with job.holding(work, "effect") as tx:
+        async with job.hold_alone(work, "effect") as tx:
             await jobs.finish_job(tx, id=job.id)
         committed.set()
         try:
@@ -330,7 +330,7 @@ class Deaf(runner.Runner):
 @pytest.mark.anyio
 async def test_a_runner_ends_when_told_also_where_something_below_does_not_pass_it_on() -> None:
     work = Resources(Settings(_env_file=None), make_pool("postgresql:///nowhere"))
-    running = asyncio.create_task(Deaf("postgresql:///nowhere", work, {}).run())
+    running = asyncio.create_task(Deaf("postgresql:///nowhere", work, {}).work_until_end())
     await asyncio.sleep(0)
     running.cancel()
     await asyncio.wait({running}, timeout=PATIENCE)
@@ -342,7 +342,7 @@ async def test_a_runner_that_is_told_to_end_while_it_opens_its_queue_leaves_noth
     others = asyncio.all_tasks()
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"postgresql://nobody@127.0.0.1:{silent.getsockname()[1]}/nothing"
-        running = asyncio.create_task(runner.Runner(url, Resources(Settings(_env_file=None), make_pool(url)), {}).run())
+        running = asyncio.create_task(runner.Runner(url, Resources(Settings(_env_file=None), make_pool(url)), {}).work_until_end())
         await asyncio.to_thread(silent.accept)
         running.cancel()
         await asyncio.wait({running})

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from service.mcp.tools import FEW
+from service.mcp.tools import SMALL_TOOL_SET
 from tests.agent import STEPS
 from tests.catalogue import ROOT
 from tests.services import Api
@@ -43,5 +43,5 @@ def test_the_prompt_on_the_page_has_ten_lines_and_names_what_the_session_uses() 
     page = (ROOT / "docs" / "mcp.md").read_text().partition("\n## What to say to the agent\n")[2]
     prompt = page.partition("```\n")[2].partition("```")[0]
     assert len(prompt.splitlines()) == 10
-    named = {name for name in FEW if re.search(rf"\b{name}\b", prompt)}
-    assert named == {step.tool for step in STEPS} == set(FEW)
+    named = {name for name in SMALL_TOOL_SET if re.search(rf"\b{name}\b", prompt)}
+    assert named == {step.tool for step in STEPS} == set(SMALL_TOOL_SET)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from service.models.projection import CLUSTER, COLUMNS, MAGIC, _found, cluster_centres, principal_axes
+from service.models.projection import CLUSTER, COLUMNS, MAGIC, _unpack_sample, cluster_centres, principal_axes
 from tests.services import Api, eventually, ok, problem
 
 DIMENSIONS = 256
@@ -108,13 +108,13 @@ def test_what_is_erased_while_the_axes_are_found_is_not_left_in_them(api: Api, m
     found: list[Any] = []
 
     def slow(sampled: Any) -> Any:
-        made = _found(sampled)
+        made = _unpack_sample(sampled)
         if not found:
             ok(api.client.delete(f"/memories/{ids[0]}", params={"erase": True}))
         found.append(made)
         return made
 
-    monkeypatch.setattr("service.models.projection._found", slow)
+    monkeypatch.setattr("service.models.projection._unpack_sample", slow)
     header, _ = projected(api)
     assert (header["points"], header["fitted"], len(found)) == (8, 8, 2)
     with api.service.database.admin() as owner:
@@ -127,9 +127,9 @@ def test_of_what_is_erased_all_the_time_no_map_is_made(api: Api, monkeypatch: py
 
     def slow(sampled: Any) -> Any:
         ok(api.client.delete(f"/memories/{ids.pop()}", params={"erase": True}))
-        return _found(sampled)
+        return _unpack_sample(sampled)
 
-    monkeypatch.setattr("service.models.projection._found", slow)
+    monkeypatch.setattr("service.models.projection._unpack_sample", slow)
     problem(api.get("/embeddings/projection"), 503, "unavailable")
     monkeypatch.undo()
     assert projected(api)[0]["fitted"] == len(ids) > 0

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from service.models import umap
-from service.models.layout import EPOCHS, Layout, placed_between, unit
+from service.models.layout import EPOCHS, Layout, normalise_to_unit, placed_between
 from service.models.projection import principal_axes
 from tests.api.test_models_projection import DIMENSIONS, cloud, laid_out, points, projected, write
 from tests.services import Api, eventually, new_api, ok, problem
@@ -24,7 +24,7 @@ def groups(seed: int, size: int, count: int) -> tuple[Rows, Rows]:
 
 def settled(vectors: Rows, dims: int = 2) -> Rows:
     layout = Layout(vectors, dims)
-    assert [step.stage for step in layout.steps()][-EPOCHS:] == ["layout"] * EPOCHS
+    assert [step.stage for step in layout.run_steps()][-EPOCHS:] == ["layout"] * EPOCHS
     return layout.positions
 
 
@@ -54,7 +54,7 @@ def test_groups_stay_apart_where_principal_components_throw_them_together() -> N
     assert trustworthiness(vectors, positions) > trustworthiness(vectors, (vectors - mean) @ axes[:2].T) + 0.05
     middles = np.array([positions[of == n].mean(0) for n in range(12)])
     added, group = groups(2, 24, 12)
-    placed = placed_between(added, unit(vectors), positions)
+    placed = placed_between(added, normalise_to_unit(vectors), positions)
     assert (((placed[:, None] - middles[None]) ** 2).sum(-1).argmin(1) == group).all()
 
 
@@ -68,7 +68,7 @@ def few_epochs(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_same_rows_stand_at_the_same_places() -> None:
     vectors, _ = groups(1, 60, 3)
     first, second = Layout(vectors, 2), Layout(vectors.copy(), 2)
-    assert list(first.steps()) == list(second.steps())
+    assert list(first.run_steps()) == list(second.run_steps())
     assert (first.positions == second.positions).all()
 
 
@@ -77,7 +77,7 @@ def test_the_same_rows_stand_at_the_same_places() -> None:
 def test_few_rows_and_rows_that_are_the_same_or_nought_have_a_place(size: int) -> None:
     for rows in (np.zeros((size, 4), dtype=np.float32), np.ones((size, 4), dtype=np.float32)):
         layout = Layout(rows, 3)
-        assert list(layout.steps()) or size < 2
+        assert list(layout.run_steps()) or size < 2
         assert layout.positions.shape == (size, 3)
         assert np.isfinite(layout.positions).all()
 
@@ -101,7 +101,7 @@ def test_a_new_memory_gets_its_place_moves_no_other_and_an_erased_one_leaves(api
     assert all((after[each] == before[each]).all() for each in ids)
     far = {each: np.linalg.norm(after[added] - after[each]) for each in ids}
     assert {int(of[ids.index(each)]) for each in sorted(ids, key=far.__getitem__)[:15]} == {1}
-    again = placed_between(groups(5, 2, 3)[0][1:], unit(vectors), np.array([before[each] for each in ids]))
+    again = placed_between(groups(5, 2, 3)[0][1:], normalise_to_unit(vectors), np.array([before[each] for each in ids]))
     assert after[added] == pytest.approx(again[0], abs=0.05)  # as the job would have placed it
 
     ok(api.client.delete(f"/memories/{ids[0]}", params={"erase": True}))
@@ -113,8 +113,8 @@ def test_a_new_memory_gets_its_place_moves_no_other_and_an_erased_one_leaves(api
 
 
 def test_those_that_the_job_does_not_lay_out_stand_between_them(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(umap, "LAID_OUT", 40)
-    monkeypatch.setattr(umap, "PAGE", 7)
+    monkeypatch.setattr(umap, "LAID_OUT_MEMORIES", 40)
+    monkeypatch.setattr(umap, "PAGE_MEMORIES", 7)
     vectors, of = groups(1, 60, 3)
     ids = write(api, vectors, 0)
     said = laid_out(api)
@@ -131,7 +131,7 @@ def test_it_says_how_far_it_is_and_a_cancelled_one_leaves_the_map_before(api: Ap
     ids = write(api, cloud(1, 30), 0)
     laid_out(api)
     before = points(projected(api, method="umap")[1])
-    monkeypatch.setattr(umap, "AT_ONCE", 0.0)
+    monkeypatch.setattr(umap, "REPORT_SECONDS", 0.0)
     monkeypatch.setattr("service.models.layout.EPOCHS", 1_000_000)
     job = ok(api.post("/embeddings/projection", {"dims": 2}), 202)["job_id"]
 

@@ -15,8 +15,8 @@ from psycopg.types.json import Jsonb
 from db.pool import Pool
 from db.retries import Backoff
 from service import supervision
-from service.app import _account
-from service.notes import Notes
+from service.app import _write_usage_forever
+from service.notes import PrimaryWriteQueue
 from service.operations.feed import Feed
 from service.supervision import Supervisor
 from service.worker import worker
@@ -56,15 +56,15 @@ async def test_a_task_that_ends_is_started_again_and_takes_no_other_with_it(capl
         others.append("started")
         await asyncio.Event().wait()
 
-    background.start("failing", failing.run)
-    background.start("other", other)
+    background.start_task("failing", failing.run)
+    background.start_task("other", other)
     async with asyncio.timeout(60):
         await failing.steady.wait()
     assert (failing.starts, others) == (4, ["started"])
-    assert background.failing() == {"failing": "returned"}
+    assert background.list_failing_tasks() == {"failing": "returned"}
     told = [record.levelname for record in caplog.records if record.name == "service.supervision"]
     assert told == ["ERROR"] * 3
-    await background.close()
+    await background.end_tasks()
 
 
 @pytest.mark.anyio
@@ -86,10 +86,10 @@ async def test_what_a_task_raises_at_its_end_keeps_none_from_ending(monkeypatch:
             ended.append("quiet")
 
     for name, work in (("stubborn", stubborn), ("quiet", quiet)):
-        background.start(name, work)
+        background.start_task(name, work)
     await asyncio.sleep(0)
     async with asyncio.timeout(60):
-        await background.close()
+        await background.end_tasks()
     assert sorted(ended) == ["quiet", "stubborn"]
 
 
@@ -104,34 +104,34 @@ async def test_a_worker_that_is_told_to_end_while_a_step_takes_no_notice_ends_wi
             await asyncio.Event().wait()
         return False
 
-    Worker(None, None)._start(background, "deaf", deaf, 3600.0)  # type: ignore[arg-type]
+    Worker(None, None)._start_step(background, "deaf", deaf, 3600.0)  # type: ignore[arg-type]
     async with asyncio.timeout(60):
         await begun.wait()
-        await background.close()
+        await background.end_tasks()
 
 
 @pytest.mark.anyio
 async def test_a_task_that_has_run_for_a_while_counts_as_well_again(monkeypatch: pytest.MonkeyPatch) -> None:
     background, failing = Supervisor(), Failing()
-    background.start("failing", failing.run)
+    background.start_task("failing", failing.run)
     async with asyncio.timeout(60):
         await failing.steady.wait()
     monkeypatch.setattr(supervision, "SOUND", 0.0)
-    assert background.failing() == {}
-    await background.close()
+    assert background.list_failing_tasks() == {}
+    await background.end_tasks()
 
 
 def test_a_background_task_that_ends_is_seen_and_streams_go_on(start_service: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     service = start_service()
     feed: Feed = service.app.state.loci.feed
-    look, failures = feed._look, [OverflowError("cannot convert float infinity to integer")]
+    look, failures = feed._look_again_and_again, [OverflowError("cannot convert float infinity to integer")]
 
     async def fails_once(glance: Any) -> None:
         if failures:
             raise failures.pop()
         await look(glance)
 
-    monkeypatch.setattr(feed, "_look", fails_once)
+    monkeypatch.setattr(feed, "_look_again_and_again", fails_once)
     with new_api(service) as api:
         assert ok(api.client.get("http://loci/readyz"))["status"] == "ready"
         with api.client.stream("GET", "/events", params={"after": "latest", "kind": "memory"}) as events:
@@ -202,9 +202,9 @@ class Slow:
 
 @pytest.mark.anyio
 async def test_uses_of_keys_that_are_being_written_as_the_service_ends_are_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("service.app.EVERY", 0.01)
+    monkeypatch.setattr("service.app.WRITE_SECONDS", 0.01)
     slow = Slow()
-    accounts = asyncio.create_task(_account(SimpleNamespace(uses=slow, limiter=slow)))  # type: ignore[arg-type]
+    accounts = asyncio.create_task(_write_usage_forever(SimpleNamespace(uses=slow, limiter=slow)))  # type: ignore[arg-type]
     await slow.begun.wait()
     accounts.cancel()
     assert await asyncio.wait({accounts}, timeout=0.1) == (set(), {accounts})
@@ -216,12 +216,12 @@ async def test_uses_of_keys_that_are_being_written_as_the_service_ends_are_writt
 @pytest.mark.anyio
 async def test_notes_that_are_being_written_as_the_service_ends_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     slow = Slow()
-    notes = Notes(None)  # type: ignore[arg-type]
-    monkeypatch.setattr(notes, "_send", lambda several: slow.write(*(each.note for each in several)))
-    running = asyncio.create_task(notes.run())
-    notes.add(None, None, ["first"])  # type: ignore[arg-type, list-item]
+    notes = PrimaryWriteQueue(None)  # type: ignore[arg-type]
+    monkeypatch.setattr(notes, "_send_notes", lambda several: slow.write(*(each.note for each in several)))
+    running = asyncio.create_task(notes.write_until_end())
+    notes.add_notes(None, None, ["first"])  # type: ignore[arg-type, list-item]
     await slow.begun.wait()
-    last = asyncio.create_task(notes.write())
+    last = asyncio.create_task(notes.write_waiting_notes())
     assert await asyncio.wait({last}, timeout=0.1) == (set(), {last})
     slow.go.set()
     assert (await last, slow.written) == (True, ["first"])

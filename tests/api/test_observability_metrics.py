@@ -13,7 +13,7 @@ from prometheus_client.mmap_dict import MmapedDict, mmap_key
 from prometheus_client.parser import text_string_to_metric_families as parsed
 
 from db import pool
-from db.migrate import head
+from db.migrate import newest_revision
 from service.observability import metrics
 from service.observability import monitor as observability_monitor
 from tests.catalogue import PYTHONPATH, ROOT
@@ -27,9 +27,9 @@ Samples = dict[tuple[str, tuple[str, ...]], float]
 @pytest.fixture(autouse=True)
 def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every scrape asks the database, and waits for it."""
-    monkeypatch.setattr(observability_monitor, "FRESH", 0.0)
-    monkeypatch.setattr(observability_monitor, "PATIENCE", PATIENCE)
-    monkeypatch.setattr(observability_monitor, "TIMEOUT", int(PATIENCE))
+    monkeypatch.setattr(observability_monitor, "FIGURES_CACHE_SECONDS", 0.0)
+    monkeypatch.setattr(observability_monitor, "SCRAPE_WAIT_SECONDS", PATIENCE)
+    monkeypatch.setattr(observability_monitor, "DATABASE_TIMEOUT_SECONDS", int(PATIENCE))
 
 
 @pytest.fixture
@@ -144,7 +144,7 @@ def test_the_pool_and_the_process_are_seen(api: Api) -> None:
     assert found["loci_processes", ()] == 1
     assert 0 < found["loci_database_connections", ()] <= found["loci_database_connections_max", ()]
     assert found["loci_process_cpu_seconds", ()] > 0
-    assert [key[1] for key in found if key[0] == "loci_schema_current" and found[key] == 1] == [(head(),)]
+    assert [key[1] for key in found if key[0] == "loci_schema_current" and found[key] == 1] == [(newest_revision(),)]
 
 
 def test_an_invalid_index_shows(idle: Api) -> None:
@@ -188,10 +188,10 @@ async def test_a_scrape_does_not_wait_for_a_database_that_hangs(monkeypatch: pyt
         await hanging.wait()
 
     monkeypatch.setattr(observability_monitor, "read_metrics", hang)
-    monkeypatch.setattr(observability_monitor, "PATIENCE", 0.01)
+    monkeypatch.setattr(observability_monitor, "SCRAPE_WAIT_SECONDS", 0.01)
     monitor = observability_monitor.Monitor("", api.service.app.state.loci.pool)
     async with asyncio.timeout(PATIENCE):
-        assert b"loci_requests_total" in await monitor.scrape()
+        assert b"loci_requests_total" in await monitor.scrape_metrics()
     await monitor.close()
 
 
@@ -210,7 +210,7 @@ def test_a_process_that_has_just_begun_its_figures_fails_no_scrape(monkeypatch: 
     monkeypatch.setenv(metrics.FOLDER, str(tmp_path))
     with (tmp_path / "counter_4194305.db").open("wb"):  # as it is for a moment, and for ever where the process was killed then
         MmapedDict(str(tmp_path / "counter_4194306.db")).write_value(mmap_key("seen", "seen_total", [], [], "x"), 3.0, 0.0)
-        assert b"\nseen_total 3.0\n" in metrics.exposition()
+        assert b"\nseen_total 3.0\n" in metrics.format_metrics()
 
 
 def test_processes_that_share_a_folder_are_one_in_a_scrape_and_the_dead_are_left_out(tmp_path: Path) -> None:

@@ -22,9 +22,9 @@ def spans() -> Iterator[InMemorySpanExporter]:
     exporter = InMemorySpanExporter()
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(exporter))
-    traces.use(provider)
+    traces.set_provider(provider)
     yield exporter
-    traces.use(None)
+    traces.set_provider(None)
 
 
 def tree(spans: InMemorySpanExporter, root: str) -> list[ReadableSpan]:
@@ -143,10 +143,10 @@ def test_libraries_add_nothing_to_a_trace_whoever_set_it_up(
 
 
 def test_nothing_is_traced_unless_the_environment_asks() -> None:
-    assert tracing.wanted({}) is None
-    assert tracing.wanted({"OTEL_SERVICE_NAME": "x", "OTEL_TRACES_EXPORTER": "none"}) is None
-    assert tracing.wanted({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://x", "OTEL_SDK_DISABLED": "true"}) is None
-    assert tracing.wanted({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://x", "OTEL_TRACES_EXPORTER": "none"}) is None
-    assert tracing.wanted({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://x"}) == "otlp"
-    assert tracing.wanted({"OTEL_TRACES_EXPORTER": "console"}) == "console"
-    assert traces.off()
+    assert tracing.find_wanted_exporter({}) is None
+    assert tracing.find_wanted_exporter({"OTEL_SERVICE_NAME": "x", "OTEL_TRACES_EXPORTER": "none"}) is None
+    assert tracing.find_wanted_exporter({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://x", "OTEL_SDK_DISABLED": "true"}) is None
+    assert tracing.find_wanted_exporter({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://x", "OTEL_TRACES_EXPORTER": "none"}) is None
+    assert tracing.find_wanted_exporter({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://x"}) == "otlp"
+    assert tracing.find_wanted_exporter({"OTEL_TRACES_EXPORTER": "console"}) == "console"
+    assert traces.is_off()

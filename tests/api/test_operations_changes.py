@@ -321,7 +321,7 @@ def test_a_silent_stream_stands_where_one_can_come_back_to_though_the_namespace_
 def test_a_stream_waits_while_there_is_no_room_or_no_time_to_read_but_does_not_begin_then(
     error: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("service.operations.feed.AGAIN", 0)
+    monkeypatch.setattr("service.operations.feed.RETRY_SECONDS", 0)
     batches = [Batch([{"n": n}], Place(str(n), n), more=True, namespace_ids=frozenset()) for n in (1, 2)]
 
     async def told(*replies: Batch | Exception) -> list[Batch]:
@@ -334,7 +334,7 @@ def test_a_stream_waits_while_there_is_no_room_or_no_time_to_read_but_does_not_b
                 raise reply
             return reply
 
-        async with aclosing(feed.follow(read, BEGINNING, idle=HEARTBEAT, all_namespaces=False)) as following:
+        async with aclosing(feed.follow_changes(read, BEGINNING, idle=HEARTBEAT, all_namespaces=False)) as following:
             return [await anext(following) for reply in replies if isinstance(reply, Batch)]
 
     assert asyncio.run(told(batches[0], error, error, batches[1])) == batches
@@ -413,7 +413,7 @@ def test_a_stream_ends_when_its_namespace_is_deleted(narrow: Service) -> None:
         events.until_opened()
         assert api.client.delete(f"/namespaces/{api.namespace}").status_code == 204
         assert narrow.loop
-        narrow.loop.call_soon_threadsafe(narrow.app.state.loci.feed.wake, None)
+        narrow.loop.call_soon_threadsafe(narrow.app.state.loci.feed.wake_waiters, None)
         event = events.event()
         assert (event.name, json.loads(event.data)["status"]) == ("problem", 404)
 

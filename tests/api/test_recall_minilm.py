@@ -41,9 +41,9 @@ class CountingReranker(MiniLMReranker):
         super().__init__(settings)
         self.texts: list[str] = []
 
-    def _pieces(self, texts: list[str]) -> Any:
+    def _encode_pieces(self, texts: list[str]) -> Any:
         self.texts += texts
-        return super()._pieces(texts)
+        return super()._encode_pieces(texts)
 
 
 def counting(service: Service, **settings: Any) -> CountingReranker:

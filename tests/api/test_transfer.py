@@ -101,7 +101,7 @@ def test_a_failure_in_the_middle_breaks_the_connection_off(service: Service, ric
         return await page(tx, kind=kind, after=after)
 
     monkeypatch.setattr(transfer, "export_page", failing)
-    monkeypatch.setattr("service.spool.PART", 100)
+    monkeypatch.setattr("service.spool.BLOCK_BYTES", 100)
     with service.client() as client:
         received = bytearray()
         with client.stream("GET", f"/namespaces/{rich}/export") as response:
@@ -109,7 +109,7 @@ def test_a_failure_in_the_middle_breaks_the_connection_off(service: Service, ric
             with pytest.raises(httpx.RemoteProtocolError):
                 take(response, received)
         assert b'"kind":"end"' not in received
-        monkeypatch.setattr("service.spool.PART", 2**20)
+        monkeypatch.setattr("service.spool.BLOCK_BYTES", 2**20)
         problem(client.get(f"/namespaces/{rich}/export"), 422, "invalid-request")  # nothing was sent yet
         monkeypatch.undo()
         refused = problem(client.post("/namespaces/cut-off/import", content=bytes(received)), 422, "invalid-request")

@@ -141,7 +141,7 @@ def test_a_key_has_half_of_the_turns_and_the_others_are_for_others() -> None:
         held = asyncio.Event()
 
         async def read(owner: bytes, name: str) -> None:
-            async with spools.turn(owner):
+            async with spools.wait_for_turn(owner):
                 order.append(name)
                 await held.wait()
 

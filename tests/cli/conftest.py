@@ -101,7 +101,7 @@ def kept_open(own_database: Database) -> Iterator[Opened]:
     To open it takes five times what a command does then. That commands open and close one of their own is seen over other databases,
     where they do background work, and in processes.
     """
-    anew = local.application
+    anew = local.open_application
     kept: list[tuple[Settings, httpx.BaseTransport]] = []
     with ExitStack() as stack:
 
@@ -123,7 +123,7 @@ def kept_open(own_database: Database) -> Iterator[Opened]:
 @pytest.fixture
 def loci(own_database: Database, kept_open: Opened, monkeypatch: pytest.MonkeyPatch) -> Iterator[Loci]:
     """The command line over this module's database."""
-    monkeypatch.setattr(local, "application", kept_open)
+    monkeypatch.setattr(local, "open_application", kept_open)
     monkeypatch.setenv("DATABASE_URL", own_database.app_url)
     for name in ("LOCI_DATABASE_URL", *NAMES):
         monkeypatch.delenv(name, raising=False)

@@ -25,7 +25,7 @@ RIGHT = "correct horse battery staple"
 def folder() -> Iterator[Path]:
     """A data folder in which a server has been: to make one takes longer than all that is looked at here."""
     with data_folder() as made:
-        made_once("embedded", made / "pg", lambda: EmbeddedServer(made, VERSION).stop())
+        made_once("embedded", made / "pg", lambda: EmbeddedServer(made, VERSION).leave_server())
         yield made
 
 
@@ -41,19 +41,19 @@ def filled(folder: Path) -> Iterator[EmbeddedServer]:
         patched.setenv("LC_ALL", "tr_TR.UTF-8")
         patched.setenv("LANG", "xx_XX.UTF-8")
         server = EmbeddedServer(folder, VERSION)
-    with psycopg.connect(server.url("postgres"), autocommit=True) as admin:
+    with psycopg.connect(server.connection_url("postgres"), autocommit=True) as admin:
         admin.execute(
             sql.SQL("create role loci_app login; create role ann login password {}; create role bob login").format(
                 sql.Literal(RIGHT)
             )
         )
     yield server
-    server.stop()
+    server.leave_server()
 
 
 def enters(server: EmbeddedServer, user: str, password: str | None = None, database: str = DATABASE) -> bool:
     try:
-        with psycopg.connect(server.url(user, database), password=password) as connection:
+        with psycopg.connect(server.connection_url(user, database), password=password) as connection:
             return connection.execute("select current_user").fetchone() == (user,)
     except psycopg.OperationalError:
         return False
@@ -78,7 +78,7 @@ def test_everybody_else_needs_the_right_one(
 
 
 def test_the_language_of_who_made_it_changes_neither_lower_case_nor_order(embedded: EmbeddedServer) -> None:
-    with psycopg.connect(embedded.url("postgres")) as connection:
+    with psycopg.connect(embedded.connection_url("postgres")) as connection:
         assert connection.execute("select lower('ÄÉI')").fetchone() == ("äéi",)
         statement = "select datcollate, datctype from pg_database where datname = current_database()"
         assert connection.execute(statement).fetchone() == (LOCALE, LOCALE)
@@ -87,15 +87,15 @@ def test_the_language_of_who_made_it_changes_neither_lower_case_nor_order(embedd
 def test_nobody_copies_the_files_over_a_connection(embedded: EmbeddedServer) -> None:
     for user in ("postgres", "ann"):
         with pytest.raises(psycopg.OperationalError, match=r"no pg_hba\.conf entry for replication"):
-            psycopg.connect(f"{embedded.url(user)}&replication=true", password=RIGHT)
+            psycopg.connect(f"{embedded.connection_url(user)}&replication=true", password=RIGHT)
 
 
 @pytest.mark.row("X2")
 def test_on_request_it_listens_on_loopback_for_who_has_a_password_and_for_nobody_else(folder: Path, port: int) -> None:
     [server] = serving = [EmbeddedServer(folder, VERSION, port)]
     try:
-        assert server.address == f"postgresql://127.0.0.1:{port}/{DATABASE}"
-        with psycopg.connect(server.url("postgres"), autocommit=True) as admin:
+        assert server.tcp_address == f"postgresql://127.0.0.1:{port}/{DATABASE}"
+        with psycopg.connect(server.connection_url("postgres"), autocommit=True) as admin:
             admin.execute(
                 sql.SQL("create role ann login password {p}; create role loci_app login password {p}").format(p=sql.Literal(RIGHT))
             )
@@ -106,19 +106,19 @@ def test_on_request_it_listens_on_loopback_for_who_has_a_password_and_for_nobody
             for login in (("ann", RIGHT), ("ann", "wrong"), ("ann", None), ("postgres", RIGHT), ("loci_app", RIGHT))
         ] == [True, False, False, False, False]
         serving.append(EmbeddedServer(folder, VERSION))  # joins it without knowing the port
-        assert (serving[1].joined, serving[1].address, enters(serving[1], "loci_app")) == (True, server.address, True)
+        assert (serving[1].joined, serving[1].tcp_address, enters(serving[1], "loci_app")) == (True, server.tcp_address, True)
         with pytest.raises(DoesNotStart, match=f"listens at port {port}, not at 5999"):
             EmbeddedServer(folder, VERSION, 5999)
     finally:
         for each in serving:
-            each.stop()
+            each.leave_server()
     later = EmbeddedServer(folder, VERSION)  # who did not ask for it does not open it
     try:
-        assert (later.address, reached(port, "ann", RIGHT), enters(later, "ann", RIGHT)) == (None, False, True)
+        assert (later.tcp_address, reached(port, "ann", RIGHT), enters(later, "ann", RIGHT)) == (None, False, True)
         with pytest.raises(DoesNotStart, match="listens on no port"):
             EmbeddedServer(folder, VERSION, port)
     finally:
-        later.stop()
+        later.leave_server()
 
 
 def reached(port: int, user: str, password: str | None) -> bool:
@@ -135,14 +135,14 @@ def test_another_user_of_the_machine_is_not_let_in_even_where_the_socket_is_in_r
     folder.chmod(0o711)
     server = EmbeddedServer(folder, VERSION)
     try:
-        with psycopg.connect(server.url("postgres"), autocommit=True) as admin:
+        with psycopg.connect(server.connection_url("postgres"), autocommit=True) as admin:
             admin.execute(sql.SQL("create role loci_app login password {}").format(sql.Literal(RIGHT)))
         (folder / "pg").chmod(0o711)
         psql = find_psql(VERSION)
         assert psql is not None
         nobody = pwd.getpwnam("nobody")
         for user in ("postgres", "loci_app"):
-            command = [psql, "-c", "select 1", f"{server.url(user)}&password={RIGHT.replace(' ', '%20')}"]
+            command = [psql, "-c", "select 1", f"{server.connection_url(user)}&password={RIGHT.replace(' ', '%20')}"]
             asked = subprocess.run(
                 command, user=nobody.pw_uid, group=nobody.pw_gid, extra_groups=[], capture_output=True, text=True, check=False
             )
@@ -150,26 +150,26 @@ def test_another_user_of_the_machine_is_not_let_in_even_where_the_socket_is_in_r
             assert f'Peer authentication failed for user "{user}"' in asked.stderr
         (folder / "pg").chmod(0o700)
     finally:
-        server.stop()
+        server.leave_server()
 
 
 @pytest.mark.parametrize("runs", [False, True], ids=["at the next start", "while it runs"])
 def test_a_folder_that_trusted_everybody_does_so_no_more(folder: Path, runs: bool) -> None:
     server = EmbeddedServer(folder, VERSION)
-    with psycopg.connect(server.url("postgres"), autocommit=True) as admin:
+    with psycopg.connect(server.connection_url("postgres"), autocommit=True) as admin:
         admin.execute(sql.SQL("create role ann login password {}").format(sql.Literal(RIGHT)))
         (folder / "pg" / "pg_hba.conf").write_text("local all all trust\n")
         admin.execute("select pg_reload_conf()")
     if not runs:
-        server.stop()
+        server.leave_server()
     later = EmbeddedServer(folder, VERSION)
     try:
         assert later.joined == runs
         eventually(lambda: not enters(later, "ann", "wrong"))
         assert (enters(later, "ann", RIGHT), enters(later, "postgres")) == (True, True)
     finally:
-        later.stop()
-        server.stop()
+        later.leave_server()
+        server.leave_server()
 
 
 def test_what_is_written_names_the_owner_and_root_and_is_for_the_owners_eyes(tmp_path: Path) -> None:
@@ -190,10 +190,10 @@ def test_a_folder_with_a_long_name_has_its_socket_where_only_the_owner_can_put_o
         assert place.stat().st_mode & 0o777 == 0o700
         assert place.stat().st_uid == (long / "pg").stat().st_uid
     finally:
-        server.stop()
+        server.leave_server()
     again = EmbeddedServer(long, VERSION)
     try:
         assert again.socket_folder == place  # who knows its address finds it again
     finally:
-        again.stop()
+        again.leave_server()
         place.rmdir()

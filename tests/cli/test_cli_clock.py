@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from service.cli.output import is_time, set_utc, show
+from service.cli.output import format_cell, is_time, set_utc
 from tests.cli.conftest import Loci
 from tests.cli.tree import COMMANDS
 from tests.services import openapi_document
@@ -154,11 +154,11 @@ def test_every_field_of_a_reply_that_is_a_moment_is_known_as_one() -> None:
 def test_what_only_looks_like_a_time_stays_as_it_is() -> None:
     set_utc(False)
     with in_zone("Asia/Kolkata"):
-        assert show("2024-05-01T00:00:00Z", "content") == "2024-05-01T00:00:00Z"
-        assert show("2024-05-01", "valid_from") == "2024-05-01"
-        assert show("now", "valid_to") == "now"
+        assert format_cell("2024-05-01T00:00:00Z", "content") == "2024-05-01T00:00:00Z"
+        assert format_cell("2024-05-01", "valid_from") == "2024-05-01"
+        assert format_cell("now", "valid_to") == "now"
         assert (
-            show({"at": "2024-05-01T00:00:00Z", "format": "2024-05-01T00:00:00Z"})
+            format_cell({"at": "2024-05-01T00:00:00Z", "format": "2024-05-01T00:00:00Z"})
             == "at: 2024-05-01 05:30, format: 2024-05-01T00:00:00Z"
         )
 

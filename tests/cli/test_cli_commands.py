@@ -188,7 +188,7 @@ class World:
         return str(self.loci.rows(statement)[0]["id"])
 
     def _session(self) -> str:
-        with rest.service() as asked:  # no command says a turn
+        with rest.open_service() as asked:  # no command says a turn
             name = self._new("word")
             asked.post("/conversations/{session}/turns", {"session": name}, role="user", content="Hello")
         return name
@@ -213,7 +213,7 @@ def here(own_database: Database) -> Iterator[httpx.BaseTransport]:
         patch.setenv("DATABASE_URL", own_database.app_url)
         patch.setenv("LOCI_EMBEDDING__PROVIDER", "none")
         get_settings.cache_clear()
-        with local.application(worker=False) as transport:
+        with local.open_application(worker=False) as transport:
             yield transport
         get_settings.cache_clear()
 
@@ -229,7 +229,7 @@ def world(
         yield here
 
     monkeypatch.setenv("LOCI_EMBEDDING__PROVIDER", "none")
-    monkeypatch.setattr(local, "application", opened)
+    monkeypatch.setattr(local, "open_application", opened)
     if request.param == "a service":
         monkeypatch.setenv("LOCI_URL", running.url)
     return World(loci, tmp_path)
@@ -522,7 +522,7 @@ def test_a_shell_can_complete_commands() -> None:
 
 
 def test_what_a_command_loads_is_not_searched_for_garbage_while_it_comes_nor_later() -> None:
-    within = "import gc; from service.cli.loading import loading\nwith loading(): import uuid; resting = not gc.isenabled()"
+    within = "import gc; from service.cli.loading import pause_garbage_collector\nwith pause_garbage_collector(): import uuid; resting = not gc.isenabled()"
     told = "print(resting, gc.isenabled(), gc.get_freeze_count() > 0)"
     said = subprocess.run(
         [sys.executable, "-c", f"{within}\n{told}"],

@@ -16,7 +16,7 @@ import httpx
 import pytest
 from mcp.client.stdio import StdioServerParameters
 
-from service.cli.owner_socket import OwnerSocket, answers, find_service, folder_of, leave_socket, short_path
+from service.cli.owner_socket import OwnerSocket, answers_request, find_service, folder_of, leave_socket, short_path
 from service.cli.rest import OPENED
 from service.settings import get_settings
 from tests.catalogue import ROOT
@@ -83,7 +83,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     from service.cli import local
 
-    monkeypatch.setattr(local, "application", watched(local.application))
+    monkeypatch.setattr(local, "open_application", watched(local.open_application))
     return found
 
 
@@ -181,7 +181,7 @@ def test_the_socket_is_its_owners_alone_and_is_shown_when_somebody_listens(tmp_p
     made = OwnerSocket(folder, 8420)
     try:
         assert find_service(folder) is None
-        made.show()
+        made.publish_socket()
         (path,) = sockets(tmp_path)
         assert find_service(folder) == path
         assert (stat.S_IMODE(path.stat().st_mode), stat.S_IMODE(folder.stat().st_mode)) == (0o600, 0o700)
@@ -201,7 +201,7 @@ def test_a_folder_that_others_may_enter_gets_no_socket(tmp_path: Path, mode: int
 def test_the_socket_of_another_user_is_not_asked(tmp_path: Path) -> None:
     made = OwnerSocket(folder_of(tmp_path, None), 8420)
     try:
-        made.show()
+        made.publish_socket()
         os.chown(sockets(tmp_path)[0], 65534, 65534)
         assert find_service(folder_of(tmp_path, None)) is None
     finally:
@@ -213,7 +213,7 @@ def test_a_data_folder_with_a_long_path_has_its_socket_too(tmp_path: Path) -> No
     folder = folder_of(tmp_path / ("long" * 40), None)
     made = OwnerSocket(folder, 8420)
     try:
-        made.show()
+        made.publish_socket()
         found = find_service(folder)
         assert found is not None
         with socket.socket(socket.AF_UNIX) as connection:
@@ -225,11 +225,11 @@ def test_a_data_folder_with_a_long_path_has_its_socket_too(tmp_path: Path) -> No
 def test_what_answers_and_is_no_service_is_not_taken_for_one(tmp_path: Path) -> None:
     made = OwnerSocket(folder_of(tmp_path, None), 8420)
     try:
-        made.show()
+        made.publish_socket()
         made.listener.setblocking(False)
         assert find_service(folder_of(tmp_path, None)) is not None
         made.listener.shutdown(socket.SHUT_RDWR)
-        assert not answers(sockets(tmp_path)[0], "/api/v1/agents/me", {})
+        assert not answers_request(sockets(tmp_path)[0], "/api/v1/agents/me", {})
     finally:
         made.close()
 

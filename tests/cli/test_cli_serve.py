@@ -9,7 +9,7 @@ from unittest.mock import Mock
 import httpx
 import pytest
 
-from service.cli.serve import expose, reached_at
+from service.cli.serve import expose_metrics, reached_at
 from tests.cli.conftest import Ended, Loci, wait_until_ready
 from tests.services import PATIENCE
 
@@ -88,7 +88,7 @@ def test_worker_ends_when_told(loci: Loci, ended: Ended) -> None:
 
 def test_a_worker_shows_its_figures_where_it_is_told_to_listen() -> None:
     async def listening() -> str:
-        server = await expose(Mock(), "127.0.0.2", 0, None)
+        server = await expose_metrics(Mock(), "127.0.0.2", 0, None)
         async with server:
             return str(server.sockets[0].getsockname()[0])
 

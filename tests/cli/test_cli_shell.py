@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel, ValidationError, field_validator
 
 from service.cli.demo import read_demo
-from service.cli.shell import explain
+from service.cli.shell import explain_error
 from service.settings import get_settings
 from tests.cli.conftest import Loci
 
@@ -244,7 +244,7 @@ def test_a_check_of_ours_speaks_without_the_prefix_of_the_library() -> None:
 
     with pytest.raises(ValidationError) as found:
         Wrong(name="x")
-    assert explain(found.value) == ("name: must be a name of ours", None)
+    assert explain_error(found.value) == ("name: must be a name of ours", None)
 
 
 def test_an_unreachable_database_is_one_line(loci: Loci, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ from service.cli.main import app
 from service.cli.target import NAMES
 from service.connect import commands, files, jsonc
 from service.connect.address import Address, find_address
-from service.connect.places import Places
+from service.connect.places import UserFolders
 from service.connect.programs import HOOK_EVENTS, PROGRAMS, hook_command, is_hook
 
 pytestmark = pytest.mark.row("CLI")
@@ -50,7 +50,7 @@ class Machine:
     """The command line in a home folder of its own, and a project."""
 
     def __init__(self, home: Path) -> None:
-        self.places = Places(home=home)
+        self.places = UserFolders(home=home)
         self.project = home / "rocket"
 
     def __call__(self, *arguments: str, input: str | None = None) -> Result:
@@ -71,7 +71,7 @@ class Machine:
         found = [
             path
             for path in self.places.home.rglob("*")
-            if path.is_file() and not path.is_relative_to(self.places.state / "connect")
+            if path.is_file() and not path.is_relative_to(self.places.state_folder / "connect")
         ]
         return {str(path): path.read_bytes() for path in found}
 
@@ -94,7 +94,7 @@ def data_of(path: Path) -> Any:
     text = path.read_text()
     if path.suffix == ".toml":
         return tomllib.loads(text)
-    node = jsonc.parse(text)
+    node = jsonc.parse_value(text)
     assert node is not None
     return node.value
 
@@ -163,7 +163,7 @@ def test_undo_keeps_what_was_changed_since_and_takes_out_what_was_put_in(machine
     assert machine(program, "--undo", "--yes", "--no-hooks").exit_code == 0
     assert more.strip() in path.read_text()
     text = SAMPLES[program]
-    assert data_of(path) == (tomllib.loads(text) if path.suffix == ".toml" else jsonc.parse(text).value)  # type: ignore[union-attr]
+    assert data_of(path) == (tomllib.loads(text) if path.suffix == ".toml" else jsonc.parse_value(text).value)  # type: ignore[union-attr]
 
 
 def test_undo_after_two_connections_gives_back_what_was_before_the_first(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -283,7 +283,11 @@ def test_a_new_file_of_the_user_and_all_copies_are_the_users_alone(machine: Mach
     machine.has("codex", SAMPLES["codex"])
     machine("claude-code", "--yes")
     machine("codex", "--yes")
-    made = [machine.file("claude-code"), machine.places.state / "service.json", *(machine.places.state / "connect").iterdir()]
+    made = [
+        machine.file("claude-code"),
+        machine.places.state_folder / "service.json",
+        *(machine.places.state_folder / "connect").iterdir(),
+    ]
     assert {stat.S_IMODE(path.stat().st_mode) for path in made} == {0o600}
 
 
@@ -307,7 +311,7 @@ def test_a_link_stays_and_leads_to_the_edited_file(machine: Machine, there: bool
 
 def test_a_file_that_changes_while_it_asks_is_left_alone(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     path = machine.has("cursor", SAMPLES["cursor"])
-    monkeypatch.setattr(commands, "confirm", lambda *_, **__: path.write_text('{"theirs": 1}'))
+    monkeypatch.setattr(commands, "confirm_or_exit", lambda *_, **__: path.write_text('{"theirs": 1}'))
     refused = machine("cursor")
     assert (refused.exit_code, "has changed meanwhile" in refused.stderr) == (1, True)
     assert path.read_text() == '{"theirs": 1}'
@@ -315,14 +319,14 @@ def test_a_file_that_changes_while_it_asks_is_left_alone(machine: Machine, monke
 
 def test_a_write_that_fails_leaves_the_file_whole(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     path = machine.has("cursor", SAMPLES["cursor"])
-    whole = files._replace
+    whole = files._replace_file
 
     def full(target: Path, content: bytes, mode: int | None) -> None:
         if target == path:
             monkeypatch.setattr(os, "fsync", lambda _: (_ for _ in ()).throw(OSError(28, "No space left on device")))
         whole(target, content, mode)
 
-    monkeypatch.setattr(files, "_replace", full)
+    monkeypatch.setattr(files, "_replace_file", full)
     refused = machine("cursor", "--yes")
     assert (refused.exit_code, "No space left" in refused.stderr) == (1, True)
     assert machine.tree() == {str(path): SAMPLES["cursor"].encode()}
@@ -351,7 +355,7 @@ def test_hooks_taken_out_of_a_changed_file_leave_those_of_others(machine: Machin
     machine("claude-code", "--yes")
     path = machine.places.home / ".claude" / "settings.json"
     theirs = {"hooks": [{"type": "command", "command": "say done"}]}
-    path.write_text(jsonc.append(path.read_text(), ("hooks", "Stop"), theirs))
+    path.write_text(jsonc.append_item(path.read_text(), ("hooks", "Stop"), theirs))
     machine("claude-code", "--undo", "--yes")
     assert {event: items for event, items in data_of(path)["hooks"].items() if items} == {"Stop": [theirs]}
 
@@ -370,7 +374,7 @@ def test_hooks_find_the_service_that_was_connected(machine: Machine, monkeypatch
     monkeypatch.setenv("LOCI_URL", URL)
     monkeypatch.setenv("LOCI_KEY", KEY)
     machine("claude-code", "--yes")
-    assert find_address(Places(home=machine.places.home, environment={})) == Address(URL, KEY)
+    assert find_address(UserFolders(home=machine.places.home, environment={})) == Address(URL, KEY)
 
 
 @pytest.mark.parametrize(
@@ -384,17 +388,17 @@ def test_hooks_find_the_service_that_was_connected(machine: Machine, monkeypatch
     ],
 )
 def test_a_key_goes_to_the_service_that_it_was_stated_with(tmp_path: Path, environment: dict[str, str], expected: Address) -> None:
-    places = Places(home=tmp_path, environment=environment)
-    places.state.mkdir(parents=True)
-    (places.state / "service.json").write_text(Address(URL, KEY, "noted").noted())
+    places = UserFolders(home=tmp_path, environment=environment)
+    places.state_folder.mkdir(parents=True)
+    (places.state_folder / "service.json").write_text(Address(URL, KEY, "noted").format_note())
     assert find_address(places) == expected
 
 
 @pytest.mark.parametrize("noted", ["", "[]", "{", '{"url": 1}'])
 def test_a_note_that_is_rubbish_counts_as_none(tmp_path: Path, noted: str) -> None:
-    places = Places(home=tmp_path, environment={"LOCI_PORT": "9000", "LOCI_KEY": KEY})
-    places.state.mkdir(parents=True)
-    (places.state / "service.json").write_text(noted)
+    places = UserFolders(home=tmp_path, environment={"LOCI_PORT": "9000", "LOCI_KEY": KEY})
+    places.state_folder.mkdir(parents=True)
+    (places.state_folder / "service.json").write_text(noted)
     assert find_address(places) == Address("http://127.0.0.1:9000")
 
 
@@ -430,7 +434,7 @@ FILES = {
 
 @pytest.mark.parametrize(("program", "system"), FILES)
 def test_a_file_is_where_the_program_documents_it(program: str, system: str) -> None:
-    places = Places(system, Path("/home/ann"), {})
+    places = UserFolders(system, Path("/home/ann"), {})
     assert PROGRAMS[program].user(places).as_posix() == FILES[program, system]
 
 
@@ -444,7 +448,7 @@ def test_a_file_is_where_the_program_documents_it(program: str, system: str) -> 
     ],
 )
 def test_variables_of_programs_move_their_files(program: str, environment: dict[str, str], expected: str) -> None:
-    assert PROGRAMS[program].user(Places("linux", Path("/home/ann"), environment)).as_posix() == expected
+    assert PROGRAMS[program].user(UserFolders("linux", Path("/home/ann"), environment)).as_posix() == expected
 
 
 @pytest.mark.parametrize(

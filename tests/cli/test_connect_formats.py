@@ -33,7 +33,7 @@ JSON = {
 
 
 def plain(text: str) -> Any:
-    node = jsonc.parse(text)
+    node = jsonc.parse_value(text)
     return {} if node is None else node.value
 
 
@@ -52,11 +52,11 @@ def without_ours(text: str) -> list[str]:
 
 @pytest.mark.parametrize("name", JSON)
 def test_json_gets_the_entry_and_keeps_the_rest(name: str) -> None:
-    before, after = JSON[name], jsonc.put(JSON[name], PLACE, ENTRY)
+    before, after = JSON[name], jsonc.put_value(JSON[name], PLACE, ENTRY)
     wanted = plain(before)
     wanted.setdefault("mcpServers", {})["loci"] = ENTRY
     assert plain(after) == wanted
-    assert jsonc.put(after, PLACE, ENTRY) == after
+    assert jsonc.put_value(after, PLACE, ENTRY) == after
     assert ("\r\n" in before) == ("\r\n" in after)
     assert "\n" not in after.replace("\r\n", "") or "\r\n" not in before
     if name not in {"an empty object", "one line", "a name twice", "our server of before"}:
@@ -71,7 +71,7 @@ def test_json_gets_the_entry_and_keeps_the_rest(name: str) -> None:
 
 @pytest.mark.parametrize("name", JSON)
 def test_json_loses_the_entry_and_keeps_the_rest(name: str) -> None:
-    after = jsonc.remove(jsonc.put(JSON[name], PLACE, ENTRY), PLACE)
+    after = jsonc.remove_value(jsonc.put_value(JSON[name], PLACE, ENTRY), PLACE)
     assert "loci" not in plain(after)["mcpServers"]
     rest = plain(JSON[name])
     rest.get("mcpServers", {}).pop("loci", None)
@@ -94,14 +94,14 @@ def test_json_loses_the_entry_and_keeps_the_rest(name: str) -> None:
 )
 def test_what_is_no_json_is_refused_and_says_where(text: str, said: str) -> None:
     with pytest.raises(jsonc.Broken) as refused:
-        jsonc.put(text, PLACE, ENTRY)
+        jsonc.put_value(text, PLACE, ENTRY)
     assert said in str(refused.value)
 
 
 @pytest.mark.parametrize("text", ["[]", '"text"', '{"mcpServers": []}', '{"mcpServers": null}'])
 def test_json_in_which_something_else_stands_there_is_refused(text: str) -> None:
     with pytest.raises(jsonc.Broken, match="expected an object here"):
-        jsonc.put(text, PLACE, ENTRY)
+        jsonc.put_value(text, PLACE, ENTRY)
 
 
 VALUES = st.recursive(
@@ -114,18 +114,18 @@ VALUES = st.recursive(
 @given(st.dictionaries(st.text(max_size=5), VALUES, max_size=4), st.text(max_size=5), VALUES, st.sampled_from([None, 2, "\t"]))
 def test_any_json_gets_any_member_and_gives_it_back(data: dict[str, Any], key: str, value: Any, indent: Any) -> None:
     text = json.dumps(data, indent=indent)
-    after = jsonc.put(text, (key,), value)
+    after = jsonc.put_value(text, (key,), value)
     assert json.loads(after) == {**data, key: value}
-    assert json.loads(jsonc.remove(after, (key,))) == {name: each for name, each in data.items() if name != key}
+    assert json.loads(jsonc.remove_value(after, (key,))) == {name: each for name, each in data.items() if name != key}
 
 
 @given(st.lists(VALUES, max_size=4), VALUES, st.sampled_from([None, 2]))
 def test_any_list_gets_any_item_and_loses_each(items: list[Any], item: Any, indent: Any) -> None:
-    after = jsonc.append(json.dumps({"a": items}, indent=indent), ("a",), item)
+    after = jsonc.append_item(json.dumps({"a": items}, indent=indent), ("a",), item)
     assert json.loads(after) == {"a": [*items, item]}
     both = [*items, item]
     for at in range(len(both)):
-        assert json.loads(jsonc.remove(after, ("a", at)))["a"] == [*both[:at], *both[at + 1 :]]
+        assert json.loads(jsonc.remove_value(after, ("a", at)))["a"] == [*both[:at], *both[at + 1 :]]
 
 
 SERVERS = ("mcp_servers", "loci")
@@ -145,11 +145,11 @@ TOML = {
 
 @pytest.mark.parametrize("name", TOML)
 def test_toml_gets_the_entry_and_keeps_the_rest(name: str) -> None:
-    before, after = TOML[name], toml.put(TOML[name], SERVERS, ENTRY)
+    before, after = TOML[name], toml.put_table(TOML[name], SERVERS, ENTRY)
     wanted = tomllib.loads(before)
     wanted.setdefault("mcp_servers", {})["loci"] = ENTRY
     assert tomllib.loads(after) == wanted
-    assert toml.put(after, SERVERS, ENTRY) == after
+    assert toml.put_table(after, SERVERS, ENTRY) == after
     if name not in {"servers in one line", "our server of before"}:
         assert [line for line in before.splitlines() if line not in after.splitlines()] == []
     assert all(comment in after for comment in ("# settings", "# the usual", "# from npm", "# both", "# one") if comment in before)
@@ -158,7 +158,7 @@ def test_toml_gets_the_entry_and_keeps_the_rest(name: str) -> None:
 
 @pytest.mark.parametrize("name", TOML)
 def test_toml_loses_the_entry_and_keeps_the_rest(name: str) -> None:
-    after = toml.remove(toml.put(TOML[name], SERVERS, ENTRY), SERVERS)
+    after = toml.remove_table(toml.put_table(TOML[name], SERVERS, ENTRY), SERVERS)
     rest = tomllib.loads(TOML[name])
     rest.get("mcp_servers", {}).pop("loci", None)
     assert {"mcp_servers": {}, **tomllib.loads(after)} == {"mcp_servers": {}, **rest}
@@ -167,10 +167,10 @@ def test_toml_loses_the_entry_and_keeps_the_rest(name: str) -> None:
 @pytest.mark.parametrize("text", ["a = ", "[a\n", "a = 1\na = 2\n"])
 def test_what_is_no_toml_is_refused(text: str) -> None:
     with pytest.raises(toml.Broken):
-        toml.put(text, SERVERS, ENTRY)
+        toml.put_table(text, SERVERS, ENTRY)
 
 
 @pytest.mark.parametrize("text", ["mcp_servers = 1\n", "mcp_servers = [1]\n", "[[mcp_servers]]\na = 1\n"])
 def test_toml_in_which_something_else_stands_there_is_refused(text: str) -> None:
     with pytest.raises(toml.Broken, match="expected a table at mcp_servers"):
-        toml.put(text, SERVERS, ENTRY)
+        toml.put_table(text, SERVERS, ENTRY)

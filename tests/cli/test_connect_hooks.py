@@ -21,11 +21,11 @@ import pytest
 from service.cli.target import NAMES
 from service.connect.hooks import asking, claude_code, take
 from service.connect.hooks.asking import Unanswered
-from service.connect.hooks.log import note
-from service.connect.hooks.redaction import LEFT_OUT, redact
+from service.connect.hooks.log import write_log_line
+from service.connect.hooks.redaction import LEFT_OUT, redact_secrets
 from service.connect.hooks.take import Session, project_category
 from service.connect.hooks.transcript import read_said
-from service.connect.places import Places
+from service.connect.places import UserFolders
 from tests.databases import Database
 from tests.services import PATIENCE, eventually, serve
 
@@ -80,18 +80,18 @@ def loci() -> Iterator[Loci]:
 
 
 @pytest.fixture
-def places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, loci: Loci) -> Places:
+def places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, loci: Loci) -> UserFolders:
     """A home folder of its own, and the service in the environment."""
     for name in (*NAMES, "XDG_STATE_HOME", "XDG_CONFIG_HOME", "LOCI_PORT", "CLAUDE_PROJECT_DIR"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("LOCI_URL", loci.url)
     monkeypatch.setattr(claude_code, "LEAST_SECONDS", PATIENCE)  # a slow machine fails no test
-    return Places(home=tmp_path)
+    return UserFolders(home=tmp_path)
 
 
-def log_of(places: Places) -> str:
-    path = places.state / "hooks.log"
+def log_of(places: UserFolders) -> str:
+    path = places.state_folder / "hooks.log"
     return path.read_text() if path.exists() else ""
 
 
@@ -122,11 +122,11 @@ def add(path: Path, *lines: Json) -> None:
         file.writelines(json.dumps(each) + "\n" for each in lines)
 
 
-def taken(path: Path, places: Places, **more: Any) -> None:
-    take.take(Session(path.stem, path, "projects/rocket"), places, **more)
+def taken(path: Path, places: UserFolders, **more: Any) -> None:
+    take.take_transcript(Session(path.stem, path, "projects/rocket"), places, **more)
 
 
-def run(given: Json | bytes, places: Places, **environment: str) -> subprocess.CompletedProcess[bytes]:
+def run(given: Json | bytes, places: UserFolders, **environment: str) -> subprocess.CompletedProcess[bytes]:
     """The hook as Claude Code runs it."""
     content = given if isinstance(given, bytes) else json.dumps(given).encode()
     known = {**os.environ, "HOME": str(places.home), **environment}
@@ -141,9 +141,9 @@ def run(given: Json | bytes, places: Places, **environment: str) -> subprocess.C
     "given", [prompt("Where does Rosa live?"), {"hook_event_name": "SessionStart", "session_id": "s1", "source": "startup"}]
 )
 def test_context_is_put_before_the_model(
-    given: Json, places: Places, loci: Loci, capsysbinary: pytest.CaptureFixture[bytes]
+    given: Json, places: UserFolders, loci: Loci, capsysbinary: pytest.CaptureFixture[bytes]
 ) -> None:
-    claude_code.answer(given, places)
+    claude_code.answer_hook(given, places)
     said = json.loads(capsysbinary.readouterr().out)["hookSpecificOutput"]
     assert said["hookEventName"] == given["hook_event_name"]
     assert said["additionalContext"].endswith("Rosa lives in Braga")
@@ -168,40 +168,42 @@ def test_context_is_put_before_the_model(
     ],
 )
 def test_what_is_no_question_asks_nothing(
-    given: Json, places: Places, loci: Loci, capsysbinary: pytest.CaptureFixture[bytes]
+    given: Json, places: UserFolders, loci: Loci, capsysbinary: pytest.CaptureFixture[bytes]
 ) -> None:
-    claude_code.answer(given, places)
+    claude_code.answer_hook(given, places)
     assert (loci.asked, capsysbinary.readouterr().out) == ([], b"")
 
 
-def test_where_there_is_no_context_nothing_is_said(places: Places, loci: Loci, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_where_there_is_no_context_nothing_is_said(
+    places: UserFolders, loci: Loci, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
     loci.answer = lambda _: (200, b'{"text": ""}')
-    claude_code.answer(prompt("Hello"), places)
+    claude_code.answer_hook(prompt("Hello"), places)
     assert capsysbinary.readouterr().out == b""
 
 
 @pytest.mark.parametrize(("source", "repeat"), [("startup", False), ("resume", False), ("compact", True), ("clear", True)])
-def test_what_the_model_has_lost_is_shown_again(source: str, repeat: bool, places: Places, loci: Loci) -> None:
-    claude_code.answer({"hook_event_name": "SessionStart", "session_id": "s1", "source": source}, places)
+def test_what_the_model_has_lost_is_shown_again(source: str, repeat: bool, places: UserFolders, loci: Loci) -> None:
+    claude_code.answer_hook({"hook_event_name": "SessionStart", "session_id": "s1", "source": source}, places)
     assert loci.asked[0]["body"]["repeat"] is repeat
 
 
-def test_what_came_too_late_is_shown_with_the_next(places: Places, loci: Loci, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_came_too_late_is_shown_with_the_next(places: UserFolders, loci: Loci, monkeypatch: pytest.MonkeyPatch) -> None:
     loci.let_go.clear()
     monkeypatch.setattr(claude_code, "LEAST_SECONDS", 0.05)
     with pytest.raises(Unanswered, match=r"no answer from|timed out"):
-        claude_code.answer(prompt("Where does Rosa live?"), places)
+        claude_code.answer_hook(prompt("Where does Rosa live?"), places)
     loci.let_go.set()
     monkeypatch.setattr(claude_code, "LEAST_SECONDS", PATIENCE)
     for _ in range(2):
-        claude_code.answer(prompt("And now?"), places)
+        claude_code.answer_hook(prompt("And now?"), places)
     assert [one["body"]["repeat"] for one in loci.asked] == [False, True, False]
 
 
-def test_the_key_the_namespace_and_the_user_go_along(places: Places, loci: Loci, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_key_the_namespace_and_the_user_go_along(places: UserFolders, loci: Loci, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {"LOCI_KEY": "loci_k", "LOCI_NAMESPACE": "équipe", "LOCI_USER": "rosa"}.items():
         monkeypatch.setenv(name, value)
-    claude_code.answer(prompt("Hello"), places)
+    claude_code.answer_hook(prompt("Hello"), places)
     headers = loci.asked[0]["headers"]
     assert (headers["Authorization"], headers["X-User"], headers["User-Agent"]) == ("Bearer loci_k", "rosa", "loci-hook")
     assert headers["X-Namespace"].encode("latin-1").decode() == "équipe"
@@ -210,7 +212,7 @@ def test_the_key_the_namespace_and_the_user_go_along(places: Places, loci: Loci,
 # It never fails or holds up the program
 
 
-def test_it_loads_nothing_that_takes_long(places: Places, transcript: Path) -> None:
+def test_it_loads_nothing_that_takes_long(places: UserFolders, transcript: Path) -> None:
     code = """
 import os, sys
 
@@ -263,7 +265,7 @@ def broken(loci: Loci, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("kind", ["down", "no address", "hangs", "fails", "refuses", "babbles"])
 def test_without_a_service_that_answers_it_is_silent_and_ends_well(
-    kind: str, places: Places, loci: Loci, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
+    kind: str, places: UserFolders, loci: Loci, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     broken(loci, kind, monkeypatch)
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(json.dumps(prompt("My hobby is chess")).encode())))
@@ -278,7 +280,7 @@ def test_without_a_service_that_answers_it_is_silent_and_ends_well(
     [b"", b"null", b"[]", b"{", b"\xff\xfe", b"[" * 100_000, b'{"hook_event_name": "Stop"}', b'{"session_id": 1}', b'{"session_id": "s", "hook_event_name": "Stop"}'],
 )  # fmt: skip
 def test_rubbish_on_stdin_is_noted_and_ends_well(
-    given: bytes, places: Places, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
+    given: bytes, places: UserFolders, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(given)))
     claude_code.main()
@@ -286,13 +288,13 @@ def test_rubbish_on_stdin_is_noted_and_ends_well(
     assert log_of(places).count("\n") == 1
 
 
-def test_as_a_process_it_ends_with_nothing_to_say_where_nothing_works(places: Places, tmp_path: Path) -> None:
+def test_as_a_process_it_ends_with_nothing_to_say_where_nothing_works(places: UserFolders, tmp_path: Path) -> None:
     (tmp_path / ".local").touch()  # nor can it write its log
     done = run(b"\xff", places, LOCI_URL="http://127.0.0.1:9")
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
-def test_the_program_does_not_wait_while_the_conversation_is_taken(places: Places, loci: Loci, transcript: Path) -> None:
+def test_the_program_does_not_wait_while_the_conversation_is_taken(places: UserFolders, loci: Loci, transcript: Path) -> None:
     loci.let_go.clear()
     add(transcript, line("user", "I live in Braga.", "u1"))
     stop = {"hook_event_name": "Stop", "session_id": "s1", "transcript_path": str(transcript), "cwd": "/work/rocket"}
@@ -302,17 +304,18 @@ def test_the_program_does_not_wait_while_the_conversation_is_taken(places: Place
     loci.let_go.set()
     eventually(
         lambda: (
-            (places.state / "hooks" / "s1.json").exists() and '"until": null' in (places.state / "hooks" / "s1.json").read_text()
+            (places.state_folder / "hooks" / "s1.json").exists()
+            and '"until": null' in (places.state_folder / "hooks" / "s1.json").read_text()
         )
     )
     assert loci.told() == ["I live in Braga."]
 
 
-def test_the_log_begins_anew_before_it_is_large(places: Places) -> None:
-    places.state.mkdir(parents=True)
-    path = places.state / "hooks.log"
+def test_the_log_begins_anew_before_it_is_large(places: UserFolders) -> None:
+    places.state_folder.mkdir(parents=True)
+    path = places.state_folder / "hooks.log"
     path.write_text("x" * 300_000)
-    note(places.state, "one\nline")
+    write_log_line(places.state_folder, "one\nline")
     assert path.read_text().endswith(" one line\n")
     assert path.with_suffix(".log.1").stat().st_size == 300_000
 
@@ -344,7 +347,7 @@ def test_words_of_the_user_and_last_words_of_the_assistant_are_taken(transcript:
         ("user", "Thanks.\nWe deploy on Fridays."),
     ]
     assert end == transcript.stat().st_size
-    assert said[0].message()["said_at"] == "2026-11-20T10:00:00.000Z"
+    assert said[0].as_message()["said_at"] == "2026-11-20T10:00:00.000Z"
 
 
 @pytest.mark.parametrize(
@@ -355,7 +358,7 @@ def test_lines_that_say_nothing_are_passed_over(rubbish: bytes, transcript: Path
     assert [one.content for one in read_said(transcript, 0)[0]] == ["Hello"]
 
 
-def test_only_what_is_new_is_taken_and_a_line_when_it_is_whole(places: Places, loci: Loci, transcript: Path) -> None:
+def test_only_what_is_new_is_taken_and_a_line_when_it_is_whole(places: UserFolders, loci: Loci, transcript: Path) -> None:
     add(transcript, line("user", "One", "1"), line("assistant", texts("Two"), "2"))
     taken(transcript, places)
     taken(transcript, places)
@@ -372,7 +375,7 @@ def test_only_what_is_new_is_taken_and_a_line_when_it_is_whole(places: Places, l
     assert {one["body"]["category"] for one in loci.asked} == {"projects/rocket"}
 
 
-def test_a_resumed_session_in_a_new_file_takes_only_what_is_new(places: Places, loci: Loci, transcript: Path) -> None:
+def test_a_resumed_session_in_a_new_file_takes_only_what_is_new(places: UserFolders, loci: Loci, transcript: Path) -> None:
     lines = [line("user", f"Message {n}", f"id-{n}") for n in range(5)]
     add(transcript, *lines)
     taken(transcript, places)
@@ -383,7 +386,7 @@ def test_a_resumed_session_in_a_new_file_takes_only_what_is_new(places: Places, 
     assert loci.asked[-1]["body"]["session"] == "s2"
 
 
-def test_a_transcript_that_begins_anew_is_taken_from_its_beginning(places: Places, loci: Loci, transcript: Path) -> None:
+def test_a_transcript_that_begins_anew_is_taken_from_its_beginning(places: UserFolders, loci: Loci, transcript: Path) -> None:
     add(transcript, line("user", "A long message from before", "1"))
     taken(transcript, places)
     transcript.write_text("")
@@ -392,15 +395,15 @@ def test_a_transcript_that_begins_anew_is_taken_from_its_beginning(places: Place
     assert loci.told() == ["A long message from before", "Short"]
 
 
-def test_many_messages_go_in_batches_in_order_and_once(places: Places, loci: Loci, transcript: Path) -> None:
-    wanted = [f"Message {n}" for n in range(take.BATCH * 2 + 7)]
+def test_many_messages_go_in_batches_in_order_and_once(places: UserFolders, loci: Loci, transcript: Path) -> None:
+    wanted = [f"Message {n}" for n in range(take.MESSAGES_PER_REQUEST * 2 + 7)]
     add(transcript, *(line("user", text, text) for text in wanted))
     taken(transcript, places)
     assert loci.told() == wanted
-    assert [len(one["body"]["messages"]) for one in loci.asked] == [take.BATCH, take.BATCH, 7]
+    assert [len(one["body"]["messages"]) for one in loci.asked] == [take.MESSAGES_PER_REQUEST, take.MESSAGES_PER_REQUEST, 7]
 
 
-def test_two_hooks_at_once_take_everything_once(places: Places, loci: Loci, transcript: Path) -> None:
+def test_two_hooks_at_once_take_everything_once(places: UserFolders, loci: Loci, transcript: Path) -> None:
     wanted = [f"Message {n}" for n in range(30)]
     add(transcript, *(line("user", text, text) for text in wanted))
     command = [sys.executable, "-m", "service.connect.hooks.take", "s1", str(transcript), "/work/rocket", ""]
@@ -410,17 +413,17 @@ def test_two_hooks_at_once_take_everything_once(places: Places, loci: Loci, tran
 
 
 def test_what_was_being_sent_at_a_kill_is_sent_again_under_the_same_key(
-    places: Places, loci: Loci, transcript: Path, monkeypatch: pytest.MonkeyPatch
+    places: UserFolders, loci: Loci, transcript: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     add(transcript, line("user", "One", "1"))
     with monkeypatch.context() as patch:
-        sent = asking.ask
+        sent = asking.post_json
 
         def killed(*arguments: Any) -> None:
             sent(*arguments)
             raise KeyboardInterrupt
 
-        patch.setattr(take, "ask", killed)
+        patch.setattr(take, "post_json", killed)
         with pytest.raises(KeyboardInterrupt):
             taken(transcript, places)
     add(transcript, line("user", "Two", "2"))
@@ -433,7 +436,7 @@ def test_what_was_being_sent_at_a_kill_is_sent_again_under_the_same_key(
 
 @pytest.mark.parametrize("kind", ["down", "fails", "refuses"])
 def test_what_nobody_took_is_taken_the_next_time(
-    kind: str, places: Places, loci: Loci, transcript: Path, monkeypatch: pytest.MonkeyPatch
+    kind: str, places: UserFolders, loci: Loci, transcript: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     add(transcript, line("user", "One", "1"))
     with monkeypatch.context() as patch:
@@ -446,7 +449,7 @@ def test_what_nobody_took_is_taken_the_next_time(
     assert loci.told() == ["One"]
 
 
-def test_what_is_refused_for_good_is_noted_and_does_not_hold_up_the_rest(places: Places, loci: Loci, transcript: Path) -> None:
+def test_what_is_refused_for_good_is_noted_and_does_not_hold_up_the_rest(places: UserFolders, loci: Loci, transcript: Path) -> None:
     loci.answer = lambda _: (422, b'{"detail": "messages[0]: too long"}')
     add(transcript, line("user", "One", "1"))
     taken(transcript, places)
@@ -457,7 +460,7 @@ def test_what_is_refused_for_good_is_noted_and_does_not_hold_up_the_rest(places:
     assert loci.told() == ["One", "Two"]
 
 
-def test_the_end_of_a_session_ends_it_when_all_is_taken(places: Places, loci: Loci, transcript: Path) -> None:
+def test_the_end_of_a_session_ends_it_when_all_is_taken(places: UserFolders, loci: Loci, transcript: Path) -> None:
     add(transcript, line("user", "One", "1"))
     taken(transcript, places, ended=True)
     assert [one["path"] for one in loci.asked] == ["/api/v1/remember", "/api/v1/sessions/s1/end"]
@@ -466,13 +469,13 @@ def test_the_end_of_a_session_ends_it_when_all_is_taken(places: Places, loci: Lo
 @pytest.mark.parametrize(("root", "cwd"), [("", "/work/rocket"), ("/work/rocket", "/work/rocket/src/parts")])
 @pytest.mark.parametrize("event", ["Stop", "PreCompact", "SessionEnd"])
 def test_moments_that_take_start_a_process_of_its_own(
-    event: str, root: str, cwd: str, places: Places, transcript: Path, monkeypatch: pytest.MonkeyPatch
+    event: str, root: str, cwd: str, places: UserFolders, transcript: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started: list[Any] = []
     monkeypatch.setenv("CLAUDE_PROJECT_DIR", root)
     monkeypatch.setattr(subprocess, "Popen", lambda command, **options: started.append((command, options)))
     given = {"hook_event_name": event, "session_id": "s1", "transcript_path": str(transcript), "cwd": cwd}
-    claude_code.answer(given, places)
+    claude_code.answer_hook(given, places)
     ((command, options),) = started
     assert command[3:] == ["s1", str(transcript), "/work/rocket", "ended" if event == "SessionEnd" else ""]
     assert options["stdout"] == options["stderr"] == options["stdin"] == subprocess.DEVNULL
@@ -507,7 +510,9 @@ BASE62, BASE64, HEX = string.ascii_letters + string.digits, string.ascii_letters
 @pytest.mark.parametrize("length", [36, 48, 64])
 @pytest.mark.parametrize("before", ["", "ghp_", "sk-ant-api03-", "xoxb-2112-", "AKIA", "glpat-", "loci_"])
 def test_keys_as_random_as_keys_are_left_out(alphabet: str, length: int, before: str) -> None:
-    kept = [key for seed in range(20) if (key := before + random_key(alphabet, length, seed)) in redact(f"Use {key}, please")]
+    kept = [
+        key for seed in range(20) if (key := before + random_key(alphabet, length, seed)) in redact_secrets(f"Use {key}, please")
+    ]
     assert len(kept) <= 1  # of 20: a key may look like a word by chance, one in some hundreds
 
 
@@ -529,8 +534,8 @@ def test_keys_as_random_as_keys_are_left_out(alphabet: str, length: int, before:
     ],
 )
 def test_secrets_are_left_out_by_their_form(text: str, secret: str) -> None:
-    assert LEFT_OUT in redact(text)
-    assert secret not in redact(text)
+    assert LEFT_OUT in redact_secrets(text)
+    assert secret not in redact_secrets(text)
 
 
 @pytest.mark.parametrize(
@@ -547,12 +552,12 @@ def test_secrets_are_left_out_by_their_form(text: str, secret: str) -> None:
     ],
 )
 def test_words_names_and_times_stay(text: str) -> None:
-    assert redact(text) == text
+    assert redact_secrets(text) == text
 
 
-def test_no_secret_leaves_with_a_prompt_or_a_conversation(places: Places, loci: Loci, transcript: Path) -> None:
+def test_no_secret_leaves_with_a_prompt_or_a_conversation(places: UserFolders, loci: Loci, transcript: Path) -> None:
     key = "ghp_" + random_key(BASE62, 36, 1)
-    claude_code.answer(prompt(f"Why is {key} refused?"), places)
+    claude_code.answer_hook(prompt(f"Why is {key} refused?"), places)
     add(transcript, line("user", f"My token: {key}", "1"), line("assistant", texts(f"I have set {key}."), "2"))
     taken(transcript, places)
     assert key not in json.dumps(loci.asked)
@@ -575,7 +580,7 @@ def spoken_to(database: Database, monkeypatch: pytest.MonkeyPatch) -> Iterator[h
 
 def test_what_was_said_in_one_session_is_context_in_the_next(
     own_database: Database,
-    places: Places,
+    places: UserFolders,
     transcript: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsysbinary: pytest.CaptureFixture[bytes],
@@ -591,6 +596,6 @@ def test_what_was_said_in_one_session_is_context_in_the_next(
             "s1",
         )
         assert [turn["content"] for turn in client.get("/conversations/s1/turns").json()["items"]] == [kept["content"], "Noted."]
-        claude_code.answer({**prompt("When does our release train leave?"), "session_id": "s2"}, places)
+        claude_code.answer_hook({**prompt("When does our release train leave?"), "session_id": "s2"}, places)
     said = json.loads(capsysbinary.readouterr().out)["hookSpecificOutput"]["additionalContext"]
     assert "Our release train leaves on Thursdays." in said

@@ -141,7 +141,7 @@ def told_of(*looks: dict[str, Any]) -> list[str]:
     lines: list[str] = []
     progress = Progress(lines.append)
     for look in looks:
-        progress.look(cast("JobDetail", {**JOB, **look}), NOW)
+        progress.report_news(cast("JobDetail", {**JOB, **look}), NOW)
     return lines
 
 

@@ -19,7 +19,7 @@ from mcp import Client
 from mcp.client.session import MessageHandlerFnT
 from mcp.client.stdio import StdioServerParameters
 
-from service.cli.mcp import prepare
+from service.cli.mcp import prepare_backend
 from service.mcp.server import make_server
 from service.settings import get_settings
 from tests.catalogue import ROOT
@@ -39,7 +39,7 @@ def within(loci: Loci, *options: str, heard: MessageHandlerFnT | None = None) ->
     get_settings.cache_clear()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("service.cli.serve.set_up", lambda _: lambda: None)
-        patch.setattr("service.cli.mcp._speak", spoken := AsyncMock())
+        patch.setattr("service.cli.mcp._serve_until_end", spoken := AsyncMock())
         begun = loci("mcp", *options)
     assert begun.exit_code == 0, begun.output
     backend, headers, _, profile, max_chars = spoken.call_args.args
@@ -210,7 +210,7 @@ def test_in_a_folder_without_a_database_it_says_what_to_do_and_asks_the_service_
         with within(loci, "--key", "loci_secret") as tools:
             named = f"Set LOCI_URL where the client's configuration has `env`: http://127.0.0.1:{port}"
             assert named in tools.error("save_memory", content="secret")
-        assert asyncio.run(prepare(get_settings())[0].missing()) is None
+        assert asyncio.run(prepare_backend(get_settings())[0].explain_missing_backend()) is None
     _, err = process.communicate(timeout=PATIENCE)
     assert "there is no database in" in err
     assert list(tmp_path.iterdir()) == []

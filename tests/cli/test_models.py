@@ -14,7 +14,7 @@ from tests.cli.conftest import Loci
 from tests.llm.shortest import shortest
 from tests.model_server import ModelServer, Reply, Request, hang, model_server, say, status, truncated
 
-TRIED = [f"model {trial.name}" for trial in TRIALS]
+TRIED = [f"model {trial.trial_name}" for trial in TRIALS]
 CLOSED = "http://127.0.0.1:9/v1"
 
 
@@ -117,7 +117,7 @@ def test_doctor_says_which_deadline_a_model_cannot_meet_and_what_to_set(
     configure(monkeypatch, ENDPOINT=endpoint.url, MODEL="scripted", **{setting: "1"})
     found = examined(loci)
     late = [name for name in TRIED if not found[name][0]]
-    assert late == [f"model {trial.name}" for trial in TRIALS if trial.purpose == purpose]
+    assert late == [f"model {trial.trial_name}" for trial in TRIALS if trial.purpose == purpose]
     for name in late:
         assert f"more than 1 (LOCI_LLM__{setting}): set LOCI_LLM__{setting}=" in found[name][1]
         assert found[name][1].endswith(done)

@@ -13,7 +13,16 @@ import psycopg
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from service.observability.logs import LIBRARIES, Format, Lines, LogContext, described_error, log_context, set_up_logging, stack
+from service.observability.logs import (
+    LIBRARIES,
+    Format,
+    Lines,
+    LogContext,
+    described_error,
+    format_stack,
+    log_context,
+    set_up_logging,
+)
 from tests.catalogue import PYTHONPATH, ROOT
 from tests.databases import Database
 from tests.services import PATIENCE, Api, Service, eventually, new_api, ok
@@ -146,8 +155,8 @@ def test_errors_that_may_quote_what_they_were_given_are_named_and_not_quoted(
         assert SECRET not in described_error(error)
         outer = RuntimeError("outer")
         outer.__cause__ = error
-        assert SECRET not in stack(outer)
-        assert stack(outer).endswith("RuntimeError: outer")
+        assert SECRET not in format_stack(outer)
+        assert format_stack(outer).endswith("RuntimeError: outer")
     assert described_error(refused.value) == "InvalidTextRepresentation: 22P02"
     fails(invalid.value)
     assert api.client.get("/broken").status_code == 500

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from service.operations.commands.watch import line
+from service.operations.commands.watch import format_change
 from tests.cli.conftest import Ended, Loci, Running
 from tests.services import PATIENCE, serve
 
@@ -114,4 +114,4 @@ LINES: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("fields", "text"), LINES, ids=[text for _, text in LINES])
 def test_a_line_says_when_where_what_and_who(fields: dict[str, Any], text: str) -> None:
-    assert line({**CHANGE, **fields}) == text
+    assert format_change({**CHANGE, **fields}) == text

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from service.cli.rest import service
+from service.cli.rest import open_service
 from tests.cli.conftest import Loci
 
 
@@ -34,7 +34,7 @@ def test_a_session_without_turns_is_an_error_and_one_with_turns_is_shown(loci: L
     missing = loci("session", "show", "nosuch", "--namespace", namespace, *more)
     assert (missing.exit_code, missing.stdout) == (1, "")
     assert missing.stderr.splitlines()[0] == "error: session 'nosuch' does not exist, or has no turns"
-    with service(namespace) as rest:
+    with open_service(namespace) as rest:
         rest.post("/conversations/{session}/turns", {"session": "s"}, **turn)
         assert rest.get("/conversations/{session}/turns", {"session": "nosuch"})["items"] == []
     shown = loci("session", "show", "s", "--namespace", namespace, *more)

@@ -19,12 +19,12 @@ import pytest
 from loci.models.transfer import ImportFormat
 from service.transfer.foreign import sources
 from service.transfer.foreign.formats import FORMATS
-from service.transfer.foreign.recognise import recognise
-from service.transfer.foreign.records import Link, Memory, Notes, Record, Unreadable
+from service.transfer.foreign.recognise import recognise_format
+from service.transfer.foreign.records import ImportNotes, Link, Memory, Record, Unreadable
 from service.transfer.foreign.rows import Rows
 from service.transfer.foreign.run import record_of
 from service.transfer.foreign.sources import open_source
-from service.transfer.foreign.values import end_of, moment
+from service.transfer.foreign.values import end_of, parse_moment
 from service.transfer.reading.__main__ import read_records
 from service.transfer.reading.output import Output
 from tests.catalogue import ROOT
@@ -57,16 +57,16 @@ print(turns(), tracemalloc.get_traced_memory()[1])
 """
 
 
-def read(path: Path, name: str | None = None) -> tuple[list[Record], Notes]:
+def read(path: Path, name: str | None = None) -> tuple[list[Record], ImportNotes]:
     """The records of a file and what was noted."""
-    notes, found = Notes(), []
+    notes, found = ImportNotes(), []
     source = open_source(path)
     with source.stack:
         try:
-            for record in FORMATS[name or recognise(source) or ""].read(source, notes):
+            for record in FORMATS[name or recognise_format(source) or ""].read(source, notes):
                 found.append(record)  # noqa: PERF402 (what was read before an error counts)
         except Unreadable as error:
-            notes.error(error.place, error.reason)
+            notes.note_error(error.place, error.reason)
     return found, notes
 
 
@@ -75,7 +75,7 @@ def read(path: Path, name: str | None = None) -> tuple[list[Record], Notes]:
 def test_a_file_is_known_by_its_content_and_its_broken_items_are_named(sample: Sample, tmp_path: Path) -> None:
     path = sample.write(tmp_path)
     source = open_source(path)
-    assert recognise(source) == sample.format
+    assert recognise_format(source) == sample.format
     found, notes = read(path)
     assert Counter(type(record).__name__ for record in found) == sample.made
     assert sorted(place for place, _ in notes.errors) == sorted(sample.wrong)
@@ -119,14 +119,14 @@ def test_a_file_however_damaged_it_is_ends_in_a_report_and_in_nothing_else(sampl
     for number in range(15):
         files = {name: retold(text, chance) for name, text in sample.files.items()}
         source = open_source(replace(sample, files=files).write(tmp_path / str(number)))
-        pipe, notes = io.BytesIO(), Notes()
+        pipe, notes = io.BytesIO(), ImportNotes()
         read_records(source, sample.format, Output(pipe, 0, 2**30))
         *said, end = map(json.loads, pipe.getvalue().splitlines())
         records = [record_of(kind, fields) for _, kind, fields in said]
         rows = Rows(sample.format, "", notes)
-        made = [rows.make(record) for record in records if not isinstance(record, Link)]
+        made = [rows.make_row(record) for record in records if not isinstance(record, Link)]
         assert all(row is None or row.place for row in made)
-        notes.add(Notes.said(end[1]))
+        notes.merge_notes(ImportNotes.from_json(end[1]))
         assert not [place for place, reason in notes.errors if place == "the file" and "not known" in reason]
 
 
@@ -142,7 +142,7 @@ def test_the_history_of_mem0_is_lineages_whose_end_is_a_deletion(tmp_path: Path)
         ("m-1", "Lives in London"),
         ("m-2", "Owns a canoe"),
     ]
-    assert [m.valid_to for m in memories] == [None, None, moment("2026-01-05T09:00:00Z", "")]
+    assert [m.valid_to for m in memories] == [None, None, parse_moment("2026-01-05T09:00:00Z", "")]
     assert [place for place, _ in notes.errors] == ["history 'h5'"]
 
 
@@ -156,11 +156,11 @@ def test_the_history_of_mem0_is_lineages_whose_end_is_a_deletion(tmp_path: Path)
     ],
 )
 def test_times_are_read_as_others_write_them(value: Any, expected: str) -> None:
-    assert moment(value, "t") == moment(expected, "t")
+    assert parse_moment(value, "t") == parse_moment(expected, "t")
 
 
 def test_a_date_as_an_end_means_the_end_of_that_day() -> None:
-    assert end_of("2026-06-30", "t") == moment("2026-07-01T00:00:00Z", "t")
+    assert end_of("2026-06-30", "t") == parse_moment("2026-07-01T00:00:00Z", "t")
 
 
 # Archives

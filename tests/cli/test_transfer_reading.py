@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from service.transfer.foreign.records import MOST_ERRORS, MOST_KINDS, Notes, Unreadable
+from service.transfer.foreign.records import MOST_ERRORS, MOST_KINDS, ImportNotes, Unreadable
 from service.transfer.foreign.sources import FilledLines, open_source
 from service.transfer.foreign.sqlite import read_history, store_rows
 from service.transfer.reading.__main__ import read_records
@@ -55,11 +55,11 @@ def said(path: Path, format: str = AUTO, **limits: int) -> tuple[list[Any], int]
 
 CONFINED = """
 import ctypes, os, socket, subprocess, sys, tempfile, threading
-from service.transfer.reading.confinement import confine, limit_memory
+from service.transfer.reading.confinement import confine_process, limit_memory
 limit_memory(256 << 20)
 libc = ctypes.CDLL(None, use_errno=True)
 libc.socket, libc.execve, libc.open  # found before the interpreter refuses to look
-confine(sys.argv[1], 1 << 20)
+confine_process(sys.argv[1], 1 << 20)
 try:
     print("done", {})
 except BaseException as error:
@@ -176,11 +176,11 @@ def test_a_row_that_would_hold_up_the_service_is_an_error_of_its_own(what: str, 
 def test_errors_and_what_is_left_out_are_capped_and_counted(tmp_path: Path) -> None:
     found, _ = said(lines_file(tmp_path / "x", b"x\n\n" * 50_000), LINES)
     assert (found[-1][1]["lines"], found[-1][1]["wrong"], len(found[-1][1]["errors"])) == (100_000, 50_000, MOST_ERRORS)
-    notes = Notes()
+    notes = ImportNotes()
     for number in range(3000):
-        notes.skip(f"lines of type {number}{'x' * 5000}")
-        notes.remark(f"{number}{'x' * 5000}")
-        notes.error("p" * 5000, "r" * 5000)
+        notes.count_omission(f"lines of type {number}{'x' * 5000}")
+        notes.add_remark(f"{number}{'x' * 5000}")
+        notes.note_error("p" * 5000, "r" * 5000)
     assert (len(notes.skipped), sum(notes.skipped.values()), len(notes.remarks)) == (MOST_KINDS + 1, 3000, MOST_KINDS)
     assert len(json.dumps([notes.errors, dict(notes.skipped), list(notes.remarks)])) < 3 * MIB
 
@@ -210,7 +210,7 @@ def test_a_table_that_is_a_program_is_refused_in_every_format(program: str, tabl
     connection.close()
     source = open_source(tmp_path / "x")
     with pytest.raises(Unreadable, match=r"generated columns|virtual table"):
-        list(read_history(source, Notes()) if table == "history" else store_rows(source.files[0]))
+        list(read_history(source, ImportNotes()) if table == "history" else store_rows(source.files[0]))
 
 
 def test_nothing_but_reading_is_done_in_a_database(tmp_path: Path) -> None:
@@ -220,7 +220,7 @@ def test_nothing_but_reading_is_done_in_a_database(tmp_path: Path) -> None:
         connection.execute("create index i on history(hex(zeroblob(length(new_memory))))")
         connection.execute("insert into history values ('h', 'm', 'Likes tea', 'ADD')")
     connection.close()
-    assert [memory.content for memory in read_history(open_source(tmp_path / "x"), Notes())] == ["Likes tea"]  # type: ignore[union-attr]
+    assert [memory.content for memory in read_history(open_source(tmp_path / "x"), ImportNotes())] == ["Likes tea"]  # type: ignore[union-attr]
 
 
 # What hostile files cost

@@ -17,7 +17,7 @@ from loci import models
 from loci.models.fields import Model
 from service.app import create_app
 from service.http.examples import EXAMPLES
-from service.http.paths import operations
+from service.http.paths import list_operations
 from service.http.problems import problem_types
 from service.routers import known_methods
 from service.settings import Settings
@@ -40,7 +40,7 @@ def document() -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def of_the_api(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    return {f"{method.upper()} {path}": operation for path, method, operation in operations(document) if path.startswith(API)}
+    return {f"{method.upper()} {path}": operation for path, method, operation in list_operations(document) if path.startswith(API)}
 
 
 def test_it_is_valid_openapi(document: dict[str, Any]) -> None:
@@ -54,7 +54,7 @@ def test_no_two_paths_are_the_same_but_for_the_names_in_them(document: dict[str,
 
 
 def test_every_operation_says_what_it_does_under_a_name_of_its_own(document: dict[str, Any]) -> None:
-    listed = [operation for _, _, operation in operations(document)]
+    listed = [operation for _, _, operation in list_operations(document)]
     assert [operation for operation in listed if not operation.get("summary") or not operation.get("description")] == []
     assert [name for name, count in Counter(operation["operationId"] for operation in listed).items() if count > 1] == []
 
@@ -62,7 +62,7 @@ def test_every_operation_says_what_it_does_under_a_name_of_its_own(document: dic
 @pytest.mark.row("REST")
 def test_every_parameter_and_field_says_what_it_means(document: dict[str, Any]) -> None:
     parameters = [
-        (path, p["name"]) for path, _, o in operations(document) for p in o.get("parameters", []) if not p.get("description")
+        (path, p["name"]) for path, _, o in list_operations(document) for p in o.get("parameters", []) if not p.get("description")
     ]
     schemas = document["components"]["schemas"]
     fields = [
@@ -169,7 +169,7 @@ def test_a_method_that_a_path_does_not_know_is_a_problem_that_says_which_it_know
 
 def test_which_methods_a_path_knows_is_as_the_document_has_it(document: dict[str, Any]) -> None:
     stated = defaultdict[str, set[str]](set)
-    for path, method, _ in operations(document):
+    for path, method, _ in list_operations(document):
         stated[path].add(method.upper())
     assert known_methods() == stated
 

@@ -20,7 +20,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from db.embedded.cluster import environment, let_through
+from db.embedded.cluster import let_through, server_environment
 from db.embedded.system_user import system_user
 from db.migrate import upgrade
 from tests.databases import Database, made_once, place_of_servers
@@ -83,7 +83,7 @@ class Node:
         command, user = [str(programs() / program), *map(str, arguments)], owner()
         with tempfile.TemporaryFile() as said:
             done = subprocess.run(
-                command, stdin=subprocess.DEVNULL, stdout=said, stderr=said, check=False, cwd="/", env=environment(),
+                command, stdin=subprocess.DEVNULL, stdout=said, stderr=said, check=False, cwd="/", env=server_environment(),
                 user=user, group=pwd.getpwnam(user).pw_gid if user else None, extra_groups=[] if user else None,
             )  # fmt: skip
             said.seek(0)

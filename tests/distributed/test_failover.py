@@ -19,7 +19,7 @@ import psycopg
 import pytest
 
 from db.pool import position_of, primary_url
-from service.cli.doctor import examine
+from service.cli.doctor import examine_installation
 from service.settings import Settings
 from service.worker.handlers import HANDLERS
 from tests.clocks import FAR
@@ -353,7 +353,7 @@ def test_a_standby_that_has_what_the_promoted_one_lacks_is_asked_nothing() -> No
                 read = api.client.get("/memories", headers=headers)
                 assert (read.headers["X-Loci-Server"], len(ok(read)["items"])) == ("primary", 1)
         stated: dict[str, Any] = {"read_url": [orphan.url("loci_app")], "port": 1, "embedding": {"provider": "none"}}
-        found = asyncio.run(examine(Settings(_env_file=None, **stated), promoted.url("loci_app")))
+        found = asyncio.run(examine_installation(Settings(_env_file=None, **stated), promoted.url("loci_app")))
         (told,) = [check for check in found if check.name.startswith("standby ")]
         assert (told.ok, told.detail.startswith("does not follow the primary's log: it is in timeline 1, ")) == (False, True)
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 import pytest
 
 from db.pool import make_pool
-from service.app import Refusal, check
-from service.cli.doctor import examine
+from service.app import Refusal, check_before_serving
+from service.cli.doctor import examine_installation
 from service.settings import Settings
 from tests.distributed.pooler import running_pooler
 from tests.distributed.servers import Node, Servers, running_servers
@@ -37,7 +37,7 @@ def refusal(url: str, **stated: object) -> str:
 
     async def start() -> None:
         async with make_pool(url, size=1, prepare=bool(stated.get("prepare"))) as pool:
-            await check(pool, settings(**stated))
+            await check_before_serving(pool, settings(**stated))
 
     with pytest.raises(Refusal) as refused:
         asyncio.run(start())
@@ -74,7 +74,7 @@ def test_memories_jobs_and_changes_work_through_a_pooler_with_fewer_sessions_tha
 
 def test_doctor_recognises_a_pooler(servers: Servers, pooler: Node) -> None:
     def said(**stated: object) -> tuple[bool, str]:
-        found = asyncio.run(examine(settings(port=1, **stated), pooler.url("loci_app")))
+        found = asyncio.run(examine_installation(settings(port=1, **stated), pooler.url("loci_app")))
         return next((check.ok, check.detail) for check in found if check.name == "pooler")
 
     assert said() == (False, "LOCI_DATABASE_URL leads through one: set LOCI_DIRECT_URL to the server itself")

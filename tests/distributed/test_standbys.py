@@ -19,8 +19,8 @@ from psycopg_pool import PoolClosed
 
 from db.pool import make_pool
 from db.standbys import Standbys
-from service.cli.doctor import examine
-from service.notes import Notes
+from service.cli.doctor import examine_installation
+from service.notes import PrimaryWriteQueue
 from service.observability.metrics import NOTES_LOST
 from service.settings import Settings
 from tests.distributed.servers import Node, Servers, running_servers
@@ -51,7 +51,7 @@ def api(served: Service, servers: Servers) -> Iterator[Api]:
     with new_api(served) as made:
         servers.caught_up()
         known = served.app.state.loci.reads
-        eventually(lambda: all(known.standbys.behind(each) < 1 for each in known.standbys.standbys))
+        eventually(lambda: all(known.standbys.seconds_behind(each) < 1 for each in known.standbys.standbys))
         known._written.clear()
         yield made
 
@@ -111,11 +111,13 @@ def test_one_key_sees_its_own_writes_through_one_process_without_carrying_a_posi
 
 
 def test_a_read_waits_a_little_for_the_write_that_it_must_show(servers: Servers, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("db.standbys.PATIENCE", PATIENCE)  # none is left out for being slow
+    monkeypatch.setattr("db.standbys.ANSWER_SECONDS", PATIENCE)  # none is left out for being slow
     with serve(servers.database, read_url=servers.read_url(), max_staleness=600.0) as service, new_api(service) as api:
         known = service.app.state.loci.reads.standbys
         known._wait = PATIENCE
-        eventually(lambda: all(known.behind(each) < 600 for each in known.standbys))  # where the primary's log is is known, too
+        eventually(
+            lambda: all(known.seconds_behind(each) < 600 for each in known.standbys)
+        )  # where the primary's log is is known, too
         for nth in range(20):
             api.write(f"Sounding {nth} was taken")
             read = api.client.get("/memories", params={"limit": 100})
@@ -165,11 +167,11 @@ def test_a_recall_on_a_standby_is_logged_and_can_be_rated(api: Api, servers: Ser
 
 
 def test_the_end_of_a_session_counts_what_a_standby_found_just_before(servers: Servers, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def later(_: Notes) -> None:
+    async def later(_: PrimaryWriteQueue) -> None:
         """Whoever writes what reads note has not come to it."""
 
-    monkeypatch.setattr(Notes, "run", later)
-    monkeypatch.setattr("db.standbys.PATIENCE", PATIENCE)  # none is left out for being slow
+    monkeypatch.setattr(PrimaryWriteQueue, "write_until_end", later)
+    monkeypatch.setattr("db.standbys.ANSWER_SECONDS", PATIENCE)  # none is left out for being slow
     with serve(servers.database, read_url=servers.read_url(), max_staleness=600.0) as service, new_api(service) as api:
         made = api.write("The ferry leaves at seven")
         ok(api.post("/feedback", {"session_id": "pier", "injected": [made["id"]]}))
@@ -203,7 +205,7 @@ def test_notes_of_reads_outlive_the_primary_and_are_lost_with_the_process_or_bey
         servers.primary.kill()
         try:
             kept = recalled(5)
-            monkeypatch.setattr("service.notes.MOST", 8)
+            monkeypatch.setattr("service.notes.MOST_WAITING_NOTES", 8)
             lost = NOTES_LOST._value.get()
             kept += recalled(6)
         finally:
@@ -318,7 +320,7 @@ def test_an_old_position_is_no_way_to_a_standby_that_is_further_behind_than_is_a
         try:
             api.write("Spring tide")
             forget(service)
-            eventually(lambda: all(known.behind(each) > 0.5 for each in known.standbys))
+            eventually(lambda: all(known.seconds_behind(each) > 0.5 for each in known.standbys))
             for stated in (old, "0/1"):
                 read = api.client.get("/memories", headers={POSITION: stated})
                 assert (server_of(read), len(ok(read)["items"])) == ("primary", 2)
@@ -340,7 +342,7 @@ def test_a_key_that_is_revoked_reads_from_a_standby_no_longer_than_it_may_be_beh
             each.hold_replay()
         try:
             assert api.client.delete(f"/keys/{key['id']}").status_code == 204
-            eventually(lambda: all(known.behind(each) > 0.5 for each in known.standbys))
+            eventually(lambda: all(known.seconds_behind(each) > 0.5 for each in known.standbys))
             assert api.client.get("/memories", headers={**asked, POSITION: "0/1"}).status_code == 401
         finally:
             for each in servers.standbys:
@@ -375,7 +377,7 @@ def test_the_answer_says_which_kind_of_server_gave_it(api: Api, servers: Servers
 
 
 def test_a_standby_all_of_whose_connections_are_lent_is_not_left_out(servers: Servers, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("db.standbys.PATIENCE", 30.0)
+    monkeypatch.setattr("db.standbys.ANSWER_SECONDS", 30.0)
     url = servers.standbys[0].url("loci_app")
 
     async def seen() -> list[bool]:
@@ -386,8 +388,8 @@ def test_a_standby_all_of_whose_connections_are_lent_is_not_left_out(servers: Se
         ):
             known = Standbys(primary, [(url, pool, watcher)], staleness=1.0, wait=0.0)
             (standby,) = known.standbys
-            await standby.look()
-            watching = asyncio.create_task(known.watch(standby))
+            await standby.ask_position()
+            watching = asyncio.create_task(known.watch_standby(standby))
             found = []
             async with pool.connection():
                 for _ in range(3):
@@ -461,15 +463,15 @@ def test_a_standby_is_left_out_before_the_question_to_it_is_given_up(servers: Se
         async with make_pool(servers.database.app_url, size=1) as primary, make_pool(url, size=1, standby=True) as pool:
             known = Standbys(primary, [(url, pool, pool)], staleness=1.0, wait=0.0)
             (standby,) = known.standbys
-            await standby.look()
+            await standby.ask_position()
             given_up = asyncio.Event()
 
             async def stands_still() -> None:
                 await asyncio.shield(given_up.wait())
 
-            monkeypatch.setattr("db.standbys.PATIENCE", 0.01)
-            monkeypatch.setattr(standby, "look", stands_still)
-            watching = asyncio.create_task(known.watch(standby))
+            monkeypatch.setattr("db.standbys.ANSWER_SECONDS", 0.01)
+            monkeypatch.setattr(standby, "ask_position", stands_still)
+            watching = asyncio.create_task(known.watch_standby(standby))
             async with asyncio.timeout(PATIENCE):
                 while standby.up:
                     await standby.looks._answered.wait()
@@ -496,8 +498,8 @@ def test_questions_that_nobody_waits_for_any_more_end_unheard(monkeypatch: pytes
         pool = make_pool("postgresql://nowhere", size=1)
         known = Standbys(pool, [("postgresql://nowhere", pool, pool)], staleness=1.0, wait=0.0)
         (standby,) = known.standbys
-        monkeypatch.setattr(standby, "look", closed)
-        for asking in (known.watch(standby), standby.run(closed())):
+        monkeypatch.setattr(standby, "ask_position", closed)
+        for asking in (known.watch_standby(standby), standby.run_while_in_use(closed())):
             task = asyncio.create_task(asking)
             for _ in range(2):
                 await asyncio.sleep(0)  # it has asked
@@ -520,7 +522,7 @@ def test_without_any_standby_that_is_near_enough_the_primary_answers(servers: Se
         try:
             api.write("Spring tide")
             forget(service)
-            eventually(lambda: all(known.behind(each) > 0.5 for each in known.standbys))
+            eventually(lambda: all(known.seconds_behind(each) > 0.5 for each in known.standbys))
             assert server_of(api.client.get("/memories")) == "primary"
         finally:
             for each in servers.standbys:
@@ -532,7 +534,7 @@ def test_doctor_says_of_each_standby_whether_it_answers_and_how_far_it_is_behind
     def said(*nodes: Node, staleness: float = 5.0, primary: Node | None = None) -> list[tuple[bool, str]]:
         urls = [each.url("loci_app") for each in nodes]
         stated: dict[str, Any] = {"read_url": urls, "max_staleness": staleness, "port": 1, "embedding": {"provider": "none"}}
-        found = asyncio.run(examine(Settings(_env_file=None, **stated), (primary or servers.primary).url("loci_app")))
+        found = asyncio.run(examine_installation(Settings(_env_file=None, **stated), (primary or servers.primary).url("loci_app")))
         checks = [check for check in found if check.name.startswith("standby ")]
         assert [check.name for check in checks] == [f"standby {nth + 1}:127.0.0.1:{each.port}" for nth, each in enumerate(nodes)]
         return [(check.ok, check.detail) for check in checks]

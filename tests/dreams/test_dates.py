@@ -4,13 +4,13 @@ from datetime import date
 
 import pytest
 
-from service.text.dates import resolve, without
+from service.text.dates import remove_expressions, resolve_dates
 
 WEDNESDAY = date(2026, 11, 18)
 
 
 def meanings(text: str, base: date = WEDNESDAY) -> list[tuple[str, str]]:
-    return [(one.said, one.means) for one in resolve(text, base)]
+    return [(one.said, one.means) for one in resolve_dates(text, base)]
 
 
 @pytest.mark.row("L5")
@@ -68,4 +68,4 @@ def test_days_outside_the_calendar_are_left() -> None:
 
 def test_a_text_without_its_expressions_has_the_rest() -> None:
     text = "Yesterday Bob met Carol, and in two weeks again"
-    assert without(text, resolve(text, WEDNESDAY)).split() == ["Bob", "met", "Carol,", "and", "again"]
+    assert remove_expressions(text, resolve_dates(text, WEDNESDAY)).split() == ["Bob", "met", "Carol,", "and", "again"]

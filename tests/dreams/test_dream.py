@@ -13,7 +13,7 @@ from service.dreams.dream import PassesFailed, run_dream, wanted_passes
 from service.dreams.passes import Applied, Pass, Plan, Seen
 from service.jobs.job import Postponed
 from service.llm.model import InvalidAnswer, ModelError, TooLong
-from service.llm.sizes import UNMEASURED, Sizes
+from service.llm.sizes import UNMEASURED_BYTES_PER_TOKEN, Sizes
 from tests.databases import Database
 from tests.dreams.dreaming import Sleeper, new_sleeper, preference, preferences
 from tests.factories import Row
@@ -302,7 +302,7 @@ def test_a_log_that_does_not_fit_the_context_is_read_in_pages(one_reader: Sleepe
     ]
     assert one_reader.logged() == []
     longest = max(sum(len(message["content"].encode()) for message in heard) for heard in model.heard)
-    assert longest / UNMEASURED + context // 4 <= context
+    assert longest / UNMEASURED_BYTES_PER_TOKEN + context // 4 <= context
 
 
 def test_a_context_that_holds_no_turn_keeps_the_log_and_waits_for_the_operator(one_reader: Sleeper) -> None:
@@ -321,7 +321,7 @@ def test_a_page_that_the_endpoint_refuses_is_asked_again_smaller(one_reader: Sle
     def script(data: Row) -> Any:
         asked.append(sum(len(conversation["turns"]) for conversation in data["conversations"]))
         if asked[-1] > 5:
-            sizes.learn(round(0.8 * (sizes.context or 3000)))
+            sizes.learn_context(round(0.8 * (sizes.context or 3000)))
             return TooLong("the endpoint cuts prompts")
         return preferences()
 
@@ -340,7 +340,7 @@ def test_a_kill_between_the_answer_and_the_report_loses_no_turn(one_reader: Slee
     async def killed(*_: Any, **__: Any) -> None:
         raise Killed
 
-    monkeypatch.setattr("service.dreams.passes._record", killed)
+    monkeypatch.setattr("service.dreams.passes._record_report", killed)
     with pytest.raises(Killed):
         one_reader.dream(preferences(preference("User wants tabs", 1, strength="strong")), job)
     assert (one_reader.preferences(), one_reader.logged()) == ([], ["Use tabs!"])

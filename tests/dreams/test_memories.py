@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
-from service.dreams.consolidation import MEMORIES, Consolidation, Known, check
+from service.dreams.consolidation import MEMORIES, Consolidation, Known, check_consolidation
 from service.dreams.passes import Plan, Report, Seen, run_pass
 from service.jobs.job import Job
 from service.llm.model import InvalidAnswer
@@ -350,7 +350,7 @@ def checked(connection: psycopg.Connection[dict]) -> Callable[..., Plan]:
     read = reader(connection)
 
     def checked(said: Seen, **lists: Any) -> Plan:
-        return check(replace(said, read=read), Consolidation.model_validate(NOTHING | lists), None)  # type: ignore[arg-type]
+        return check_consolidation(replace(said, read=read), Consolidation.model_validate(NOTHING | lists), None)  # type: ignore[arg-type]
 
     return checked
 
@@ -643,7 +643,7 @@ def test_after_seven_days_an_unchanged_corpus_is_asked_about_again(night: Night)
 def test_another_prompt_is_worth_another_call(night: Night, monkeypatch: pytest.MonkeyPatch) -> None:
     night.write("Alice likes tea")
     night.consolidate(NOTHING)
-    monkeypatch.setattr("service.llm.prompts.Prompts.read", lambda _, name: f"my own {name}")
+    monkeypatch.setattr("service.llm.prompts.Prompts.read_prompt", lambda _, name: f"my own {name}")
     assert night.consolidate(NOTHING)[1].calls == 1
 
 

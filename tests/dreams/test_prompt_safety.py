@@ -80,7 +80,7 @@ def test_what_is_told_the_model_is_a_file_and_what_it_works_on_is_one_json_docum
         heard = len(stage.heard)
         stage.perform(PASSES[name], nothing(name))
         told, data = stage.heard[heard:]
-        assert told == Prompts().read("data.md") + "\n\n" + Prompts().read(PASSES[name].prompt)
+        assert told == Prompts().read_prompt("data.md") + "\n\n" + Prompts().read_prompt(PASSES[name].prompt)
         assert isinstance(shown(data), dict), name
         assert data.isprintable() or "\n" not in json.dumps(shown(data)), name
 

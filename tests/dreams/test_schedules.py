@@ -29,7 +29,7 @@ def sleeper(own_database: Database) -> Iterator[Sleeper]:
 
 def look(sleeper: Sleeper, *, model: ScriptedModel | None = None, without_model: bool = False) -> None:
     """One look of a worker at all schedules."""
-    sleeper.run(lambda work: Schedules(work).look(), None if without_model else model or ScriptedModel(preferences()))
+    sleeper.run(lambda work: Schedules(work).run_due_schedules(), None if without_model else model or ScriptedModel(preferences()))
 
 
 def made(sleeper: Sleeper) -> list[Row]:
@@ -141,7 +141,7 @@ def test_a_worker_that_saw_an_older_state_makes_no_second_dream(sleeper: Sleeper
     async def late(work: Any) -> Any:
         async with work.transaction("schedule_jobs", None, None) as tx:
             seen = next(row for row in await db_schedules.list_schedules(tx) if row["namespace"] == sleeper.world.name)
-        await Schedules(work).look()
+        await Schedules(work).run_due_schedules()
         sleeper.world.rows("select loci_api.cancel_job(%(ns)s, %(id)s)", id=made(sleeper)[0]["id"])
         async with work.transaction("schedule_jobs", sleeper.world.name, "admin") as tx:
             return await db_schedules.update_schedule(tx, seen=seen, cron=seen["cron"], next_at=seen["due_at"] + timedelta(days=1))
@@ -185,8 +185,8 @@ def test_a_rule_that_nobody_can_read_is_logged_once_and_keeps_no_other_from_runn
 
         async def twice(work: Any) -> None:
             looking = Schedules(work)
-            await looking.look()
-            await looking.look()
+            await looking.run_due_schedules()
+            await looking.run_due_schedules()
 
         caplog.clear()
         other.run(twice, ScriptedModel(preferences()))
@@ -201,8 +201,8 @@ def test_a_worker_without_a_model_makes_none_and_says_so_once(sleeper: Sleeper, 
 
     async def twice(work: Any) -> None:
         looking = Schedules(work)
-        await looking.look()
-        await looking.look()
+        await looking.run_due_schedules()
+        await looking.run_due_schedules()
 
     sleeper.run(twice, None)
     assert made(sleeper) == []

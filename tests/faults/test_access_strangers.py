@@ -15,7 +15,7 @@ from psycopg import errors, sql
 from db.access.analysts import create_analyst, drop_analyst
 from db.pool import Origin
 from service.access.analysts import uri_of
-from service.worker.priority import Priorities, lower
+from service.worker.priority import Priorities, lower_priority
 from tests.factories import OPERATOR
 from tests.services import Api, Service, eventually, new_api, ok
 
@@ -201,18 +201,18 @@ def test_a_session_is_found_though_it_or_its_helper_was_looked_at_before_its_log
             helper: f"postgres: parallel worker for PID {session} ",
             session: "postgres: ",
         }
-        monkeypatch.setattr("service.worker.priority._title", lambda pid: titles.get(pid, ""))
+        monkeypatch.setattr("service.worker.priority._read_title", lambda pid: titles.get(pid, ""))
         priorities = Priorities()
         priorities.find_server(ours)
-        priorities.know(["ben"])
-        priorities.look()
+        priorities.lower_logins(["ben"])
+        priorities.lower_new_sessions()
         titles[session] = "postgres: ann loci SELECT"
         for _ in range(2):
-            priorities.look()
+            priorities.lower_new_sessions()
         assert {os.sched_getscheduler(pid) for pid in titles} == {os.sched_getscheduler(0)}
-        priorities.know(["ann", "ben"])
+        priorities.lower_logins(["ann", "ben"])
         for _ in range(2):
-            priorities.look()
+            priorities.lower_new_sessions()
         assert [os.sched_getscheduler(pid) == os.SCHED_IDLE for pid in titles] == [False, True, True]
 
 
@@ -224,8 +224,8 @@ def test_what_the_system_puts_off_is_asked_for_again(monkeypatch: pytest.MonkeyP
         try:
             with monkeypatch.context() as patched:
                 patched.setattr(Path, "write_text", later)
-                assert not lower(child.pid)
-            eventually(lambda: lower(child.pid))  # it may be put off indeed
+                assert not lower_priority(child.pid)
+            eventually(lambda: lower_priority(child.pid))  # it may be put off indeed
             assert os.sched_getscheduler(child.pid) == os.SCHED_IDLE
             assert group_of(child.pid) in {"", "19"}
         finally:

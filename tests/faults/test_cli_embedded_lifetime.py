@@ -55,7 +55,7 @@ def folder() -> Iterator[Path]:
     with data_folder(migrated=True) as made:
         yield made
         with suppress(Exception):
-            EmbeddedServer(made, VERSION).stop()
+            EmbeddedServer(made, VERSION).leave_server()
 
 
 @pytest.fixture
@@ -206,7 +206,7 @@ def test_a_server_whose_process_is_not_seen_here_is_left_alone(folder: Path) -> 
     try:
         kept = file.read_text()
         file.write_text(kept.replace(str(postmaster(folder)), str(bystander.pid), 1))
-        server.stop()
+        server.leave_server()
         assert runs(folder)
         assert bystander.poll() is None
         file.write_text(kept)
@@ -215,17 +215,17 @@ def test_a_server_whose_process_is_not_seen_here_is_left_alone(folder: Path) -> 
         bystander.wait()
     later = EmbeddedServer(folder, VERSION)
     assert later.joined
-    later.stop()
+    later.leave_server()
     assert not runs(folder)
 
 
 def test_two_in_one_process_are_two_users_and_leaving_twice_is_leaving_once(folder: Path) -> None:
     first, second = EmbeddedServer(folder, VERSION), EmbeddedServer(folder, VERSION)
-    first.stop()
-    first.stop()
+    first.leave_server()
+    first.leave_server()
     assert runs(folder)
     first.ensure_running()  # one that has left starts nothing
-    second.stop()
+    second.leave_server()
     first.ensure_running()
     assert not runs(folder)
 
@@ -241,10 +241,10 @@ def test_users_that_notice_a_dead_server_at_once_start_one(folder: Path) -> None
     for thread in threads:
         thread.join(PATIENCE)
     assert postmaster(folder) != before
-    with psycopg.connect(users[0].url("postgres")) as connection:
+    with psycopg.connect(users[0].connection_url("postgres")) as connection:
         assert connection.execute("select 1").fetchone() == (1,)
     for user in users:
-        user.stop()
+        user.leave_server()
     assert not runs(folder)
 
 

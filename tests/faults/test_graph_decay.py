@@ -119,8 +119,8 @@ async def test_the_worker_finishes_what_a_dead_process_left(pair: tuple[World, W
     reader.connection.commit()
     async with make_pool(own_database.app_url, size=2) as pool:
         worker = Worker(pool, None)
-        assert not await worker.fade(abandoned=3600)
-        while await worker.fade(abandoned=0):  # other namespaces may have one too
+        assert not await worker.continue_decay(abandoned=3600)
+        while await worker.continue_decay(abandoned=0):  # other namespaces may have one too
             pass
     assert in_step(reader)
     assert alive(reader) == [{"fresh"}] * WAYS

@@ -109,7 +109,7 @@ def scene() -> Iterator[Scene]:
         for name, value in faked(clocks["server"]).items():
             patch.setenv(name, value)
         server = EmbeddedServer(folder, VERSION)
-        database = Database(DATABASE, server.url("postgres"), server.url("loci_app"))
+        database = Database(DATABASE, server.connection_url("postgres"), server.connection_url("loci_app"))
         known = {"DATABASE_URL": database.app_url, "PYTHONPATH": str(ROOT), "LOCI_EMBEDDING__PROVIDER": "none"}
         program = [sys.executable, "-c", "from service.cli.main import main; main()", "serve", "--port", "0"]
         log = folder / "serve.log"
@@ -126,7 +126,7 @@ def scene() -> Iterator[Scene]:
         finally:
             process.terminate()
             process.wait(PATIENCE)
-            server.stop()
+            server.leave_server()
 
 
 @pytest.mark.parametrize("jump", JUMPS)

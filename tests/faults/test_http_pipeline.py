@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from psycopg import pq
 
-from db.pool import OPERATOR, Pool, Transaction, make_pool, transaction
+from db.pool import OPERATOR, Pool, Transaction, make_pool, open_transaction
 from tests.databases import Database
 from tests.services import PATIENCE, eventually
 
@@ -25,7 +25,7 @@ async def pool(own_database: Database) -> AsyncIterator[Pool]:
 
 
 def begun(pool: Pool) -> Any:
-    return transaction(pool, key_hash=OPERATOR, namespace=None, role=None)
+    return open_transaction(pool, key_hash=OPERATOR, namespace=None, role=None)
 
 
 async def answers(pool: Pool) -> None:

@@ -14,7 +14,7 @@ from tests.services import PATIENCE
 def test_who_waits_for_a_connection_has_one_when_the_database_is_back_though_nobody_else_asks(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("db.pool.AGAIN", 0.02)
+    monkeypatch.setattr("db.pool.RECONNECT_SECONDS", 0.02)
     connect, failed = Pool._connect, 0
 
     async def away(self: Pool, *arguments: float | None) -> Connection:

@@ -18,7 +18,7 @@ import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families as parsed
 
-from db.migrate import head
+from db.migrate import newest_revision
 from service.cli import processes
 from tests import forked
 from tests.catalogue import PYTHONPATH
@@ -26,7 +26,7 @@ from tests.databases import ADMIN_URL, PASSWORD, Database, Server
 from tests.services import PATIENCE, eventually, has_model
 
 MEMORIES, BATCH = 200, 10
-MIGRATED = (0, f"the schema is at revision {head()}\n")  # how a migration ends, and all that it says
+MIGRATED = (0, f"the schema is at revision {newest_revision()}\n")  # how a migration ends, and all that it says
 # Every vector that is committed, and every memory that is taken off the queue of names.
 WITNESS = """
 create table public.witnessed (kind text, memory_id uuid);
@@ -187,9 +187,9 @@ def test_a_group_that_is_interrupted_ends() -> None:
     async def interrupted() -> None:
         with socket.socket() as listener:
             group = processes.Group(0, listener, {})
-            async with group.running(), asyncio.timeout(PATIENCE):
+            async with group.run_processes(), asyncio.timeout(PATIENCE):
                 os.kill(os.getpid(), signal.SIGINT)
-                await group.ended()
+                await group.wait_for_end()
 
     asyncio.run(interrupted())
 
@@ -255,7 +255,7 @@ def test_migrations_of_one_empty_database_take_turns(server: Server, migrate: Mi
         racing = [migrate(database) for _ in range(2)]
         assert [(process.ended(), process.said()) for process in racing] == [MIGRATED] * 2
         with database.app() as connection:
-            assert connection.execute("select version_num from public.loci_version").fetchall() == [(head(),)]
+            assert connection.execute("select version_num from public.loci_version").fetchall() == [(newest_revision(),)]
     finally:
         server.drop(database)
 

@@ -37,13 +37,13 @@ def stoppable() -> Iterator[tuple[Service, int]]:
     deadlines = dict.fromkeys(("read", "write", "batch", "context", "model"), DEADLINE)
     with data_folder(migrated=True) as folder:
         server = EmbeddedServer(folder, VERSION)
-        database = Database(DATABASE, server.url("postgres"), server.url("loci_app"))
-        with psycopg.connect(server.url("postgres")) as connection:
+        database = Database(DATABASE, server.connection_url("postgres"), server.connection_url("loci_app"))
+        with psycopg.connect(server.connection_url("postgres")) as connection:
             found = connection.execute("select split_part(pg_read_file('postmaster.pid'), e'\n', 1)::int").fetchone()
         assert found is not None
         with serve(database, worker=False, pool_size=8, deadlines=deadlines, limits={"wait": 60}) as running:
             yield running, found[0]
-        server.stop()
+        server.leave_server()
 
 
 @contextmanager

@@ -144,13 +144,16 @@ def test_a_worker_that_wakes_up_after_its_job_was_taken_over_leaves_it_alone(
 def test_a_database_that_crashes_loses_no_job_and_the_worker_comes_back_by_itself() -> None:
     with data_folder(migrated=True) as folder:
         server = EmbeddedServer(folder, VERSION)
-        with psycopg.connect(server.url("postgres"), autocommit=True) as admin:
+        with psycopg.connect(server.connection_url("postgres"), autocommit=True) as admin:
             admin.execute("alter system set fsync = off")  # survives a crash of processes, not a cut of power
             admin.execute("select pg_reload_conf()")
-        asked = Jobs(Database(DATABASE, server.url("postgres"), server.url("loci_app")))
+        asked = Jobs(Database(DATABASE, server.connection_url("postgres"), server.connection_url("loci_app")))
         asked.admin.execute(EFFECTS)
         ids = [asked.ask() for _ in range(30)]
-        with running(asked.database, {"enrich": two_steps}), psycopg.connect(server.url("postgres"), autocommit=True) as witness:
+        with (
+            running(asked.database, {"enrich": two_steps}),
+            psycopg.connect(server.connection_url("postgres"), autocommit=True) as witness,
+        ):
             eventually(lambda: asked.states().get("succeeded", 0) > 3)
             os.kill(asked.admin.info.backend_pid, signal.SIGKILL)
             with pytest.raises(psycopg.OperationalError):
@@ -161,7 +164,7 @@ def test_a_database_that_crashes_loses_no_job_and_the_worker_comes_back_by_itsel
         assert asked.states() == {"succeeded": len(ids)}
         assert asked.effects() == {(job, step): 1 for job in ids for step in ("memories", "last")}
         asked.admin.close()
-        server.stop()
+        server.leave_server()
 
 
 def ended(session: psycopg.Connection[Any]) -> bool:

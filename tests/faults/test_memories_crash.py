@@ -32,14 +32,14 @@ def mortal() -> Iterator[tuple[Api, EmbeddedServer]]:
     """A service that watches over an embedded server of its own."""
     with data_folder(migrated=True) as folder:
         server = EmbeddedServer(folder, VERSION)
-        database = Database(DATABASE, server.url("postgres"), server.url("loci_app"))
+        database = Database(DATABASE, server.connection_url("postgres"), server.connection_url("loci_app"))
         with serve(database, server, embedding={"provider": "static"}) as running, new_api(running) as api:
             yield api, server
-        server.stop()
+        server.leave_server()
 
 
 def kill(server: EmbeddedServer) -> None:
-    with psycopg.connect(server.url("postgres")) as connection:
+    with psycopg.connect(server.connection_url("postgres")) as connection:
         found = connection.execute("select split_part(pg_read_file('postmaster.pid'), e'\n', 1)::int").fetchone()
     assert found is not None
     os.kill(found[0], signal.SIGKILL)
@@ -47,7 +47,7 @@ def kill(server: EmbeddedServer) -> None:
 
 def started(server: EmbeddedServer) -> str | None:
     """When the server that answers was started; None: none answers."""
-    with suppress(psycopg.OperationalError), psycopg.connect(server.url("postgres")) as connection:
+    with suppress(psycopg.OperationalError), psycopg.connect(server.connection_url("postgres")) as connection:
         row = connection.execute("select pg_postmaster_start_time()::text").fetchone()
         return None if row is None else str(row[0])
     return None

@@ -294,5 +294,5 @@ async def test_a_reembedding_begins_once_writers_let_go(monkeypatch: pytest.Monk
     monkeypatch.setattr("db.models.reembedding.begin_reembedding", begin)
     told: list[str] = []
     beginning = Reembedding(transaction, cast("Any", None), {"name": "m"}, told=lambda what, *_: told.append(what))
-    assert await beginning.begin() == 7
+    assert await beginning.begin_filling() == 7
     assert told == ["waiting for writers"] * 2

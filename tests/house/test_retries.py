@@ -44,15 +44,15 @@ def test_tenacity_is_asked_in_one_place_and_where_somebody_says_when_it_ends() -
 
 @given(BACKOFFS, st.integers(1, 10**9))
 def test_no_number_of_failures_makes_a_pause_too_long_or_none_at_all(backoff: Backoff, failures: int) -> None:
-    assert 0 < backoff.after(failures) <= backoff.longest
+    assert 0 < backoff.pause_after(failures) <= backoff.longest
     assert 0 < pause_after(failures) <= LONGEST_PAUSE
 
 
 @given(BACKOFFS)
 def test_pauses_grow_until_the_longest_and_differ(backoff: Backoff) -> None:
-    highest = [max(backoff.after(failures) for _ in range(30)) for failures in range(1, 12)]
+    highest = [max(backoff.pause_after(failures) for _ in range(30)) for failures in range(1, 12)]
     assert all(later >= 0.5 * earlier for earlier, later in pairwise(highest))
-    assert len({backoff.after(3) for _ in range(10)}) > 1
+    assert len({backoff.pause_after(3) for _ in range(10)}) > 1
 
 
 def failing(times: int, error: BaseException) -> tuple[Callable[[], Awaitable[str]], list[int]]:

@@ -57,4 +57,4 @@ def endless(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_prompt_is_there(name: str) -> None:
-    assert len(Prompts().read(name).split()) > 20
+    assert len(Prompts().read_prompt(name).split()) > 20

@@ -27,7 +27,7 @@ from service.llm.model import Completion, InvalidAnswer, ModelError, Usage
 from service.llm.output import Answer
 from service.llm.prompts import NAMES, BadPrompt, Prompts
 from service.llm.replies import Heard
-from service.models.calls import BudgetSpent, Call, ask
+from service.models.calls import BudgetSpent, Call, ask_model
 from service.resources import Resources
 from service.settings import LLMSettings, Settings
 from tests.catalogue import PYTHONPATH
@@ -63,7 +63,7 @@ class Asked:
             "data": {"texts": [f"{CANARY} sang"]},
             **options,
         }
-        return await ask(self.work, Names, **given)
+        return await ask_model(self.work, Names, **given)
 
     def rows(self, statement: Any, *parameters: Any) -> list[dict[str, Any]]:
         with psycopg.connect(self.database.admin_url, autocommit=True, row_factory=dict_row) as connection:
@@ -133,7 +133,9 @@ async def test_an_answer_is_read_and_what_it_cost_is_written_down(make: Any, end
 async def test_the_prompt_comes_after_the_words_that_make_all_else_data(make: Any, endpoint: ModelServer) -> None:
     await make(endpoint=endpoint.url).ask(data={"texts": ["naïve"]})
     (request,) = endpoint.chats
-    assert request.prompt.startswith(f"{Prompts().read('data.md')}\n\nName them. {CANARY}\n\nThe JSON object has this form: ")
+    assert request.prompt.startswith(
+        f"{Prompts().read_prompt('data.md')}\n\nName them. {CANARY}\n\nThe JSON object has this form: "
+    )
     assert request.data == {"texts": ["naïve"]}
     assert "na\\u" not in request.body["messages"][1]["content"]
     assert request.purpose == "retain"
@@ -330,14 +332,14 @@ async def test_a_call_that_is_cancelled_counts_with_what_was_heard(
     make: Any, endpoint: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     endpoint.script = [slow({"names": ["x" * 300]}, 1, pieces=30)]
-    asked, heard, take = make(endpoint=endpoint.url), asyncio.Event(), Heard.take
+    asked, heard, take = make(endpoint=endpoint.url), asyncio.Event(), Heard.take_piece
 
     def listened(self: Heard, piece: Any) -> None:
         take(self, piece)
         if self.length:
             heard.set()
 
-    monkeypatch.setattr(Heard, "take", listened)
+    monkeypatch.setattr(Heard, "take_piece", listened)
     asking = asyncio.create_task(asked.ask())
     async with asyncio.timeout(30):
         await heard.wait()
@@ -402,14 +404,14 @@ async def test_a_model_that_counts_nothing_is_counted(make: Any) -> None:
 
 @pytest.mark.row("L4")
 def test_an_operators_file_takes_the_place_of_ours(folder: Path) -> None:
-    assert Prompts(folder).read(PROMPT) == f"Name them. {CANARY}"
-    assert Prompts(folder).read("data.md") == Prompts().read("data.md")
+    assert Prompts(folder).read_prompt(PROMPT) == f"Name them. {CANARY}"
+    assert Prompts(folder).read_prompt("data.md") == Prompts().read_prompt("data.md")
 
 
 def test_files_that_are_no_prompts_are_named(folder: Path) -> None:
     (folder / "retian.md").write_text("x")
     (folder / ".hidden").write_text("x")
-    assert Prompts(folder).check() == ["retian.md"]
+    assert Prompts(folder).check_folder() == ["retian.md"]
 
 
 @pytest.mark.parametrize(
@@ -418,25 +420,25 @@ def test_files_that_are_no_prompts_are_named(folder: Path) -> None:
 def test_a_file_that_is_no_text_is_refused(folder: Path, content: bytes, why: str) -> None:
     (folder / PROMPT).write_bytes(content)
     with pytest.raises(BadPrompt, match=rf"retain\.md.*{why}"):
-        Prompts(folder).check()
+        Prompts(folder).check_folder()
 
 
 def test_what_cannot_be_read_is_refused(folder: Path) -> None:
     (folder / PROMPT).unlink()
     (folder / PROMPT).mkdir()
     with pytest.raises(BadPrompt, match="Is a directory"):
-        Prompts(folder).check()
+        Prompts(folder).check_folder()
     (folder / PROMPT).rmdir()
     (folder / PROMPT).symlink_to(folder / "nowhere")
     with pytest.raises(BadPrompt, match="No such file"):
-        Prompts(folder).check()
+        Prompts(folder).check_folder()
     with pytest.raises(BadPrompt, match="LOCI_LLM__PROMPTS"):
-        Prompts(folder / "nowhere").check()
+        Prompts(folder / "nowhere").check_folder()
 
 
 def test_only_known_names_are_read(folder: Path) -> None:
     with pytest.raises(KeyError):
-        Prompts(folder).read("../secret")
+        Prompts(folder).read_prompt("../secret")
     assert "data.md" in NAMES
 
 
@@ -445,7 +447,7 @@ class Written(Call):
 
     begun, go, ends = asyncio.Event(), asyncio.Event(), []  # type: ignore[var-annotated]
 
-    async def end(self, completion: Completion | None, error: BaseException | None, usage: Usage | None = None) -> None:
+    async def record_end(self, completion: Completion | None, error: BaseException | None, usage: Usage | None = None) -> None:
         self.begun.set()
         await self.go.wait()
         self.ends.append((completion, error, usage))
@@ -458,7 +460,7 @@ async def test_what_a_call_has_used_is_written_though_whoever_asked_leaves_meanw
     async def work() -> tuple[Completion, str]:
         return said, "made"
 
-    asking = asyncio.create_task(call.run(work))
+    asking = asyncio.create_task(call.run_and_record(work))
     await call.begun.wait()
     asking.cancel()
     assert await asyncio.wait({asking}, timeout=0.1) == (set(), {asking})

@@ -430,11 +430,11 @@ async def test_a_prompt_that_is_refused_although_it_was_believed_to_fit_is_known
     endpoint.script = [status(400, {"error": {"message": said, "type": "exceed_context_size_error"}})]
     model = model_of(endpoint.url, models, context=2048)
     sizes = await model.measure()
-    sizes.note(4000, 1000)
+    sizes.note_ratio(4000, 1000)
     with pytest.raises(TooLong):
         await ask(model)
     sent = "\n".join(message["content"] for message in endpoint.chats[0].body["messages"])
-    assert (sizes.context, sizes.tokens(len(sent.encode()))) == (2048, 1900)
+    assert (sizes.context, sizes.estimate_tokens(len(sent.encode()))) == (2048, 1900)
 
 
 @pytest.mark.parametrize("told", [2048, None])
@@ -442,7 +442,7 @@ def test_refusals_that_say_nothing_new_still_make_the_next_prompt_smaller(told: 
     sizes, size, parts = Sizes(2048), 5000, []
     for _ in range(5):
         sizes.learn_refusal(size, told, None)
-        parts.append(sizes.fits(size, 512))
+        parts.append(sizes.fitting_share(size, 512))
         size = round(size * min(parts[-1], 1))
     assert all(part < 0.8 for part in parts)
 
@@ -488,10 +488,10 @@ async def test_an_answer_to_a_prompt_that_was_cut_is_not_used(endpoint: ModelSer
 async def test_the_bytes_of_a_token_are_measured(endpoint: ModelServer, models: list[EndpointModel]) -> None:
     endpoint.script = [say(SAID, usage=(25, 50))]
     model = model_of(endpoint.url, models)
-    assert (await model.measure()).tokens(3000) == 1000
+    assert (await model.measure()).estimate_tokens(3000) == 1000
     await ask(model)
     sent = "\n".join(message["content"] for message in endpoint.chats[0].body["messages"])
-    assert (await model.measure()).tokens(len(sent.encode())) == 25
+    assert (await model.measure()).estimate_tokens(len(sent.encode())) == 25
 
 
 # Failures for good

@@ -16,7 +16,7 @@ from service.embedding.openai import OpenAIProvider
 from service.embedding.provider import EmbeddingError
 from service.llm.client import EndpointModel
 from service.llm.model import Completion, InvalidAnswer, Message, ModelError
-from service.llm.output import LONGEST, Answer, read_answer
+from service.llm.output import LONGEST_ANSWER_CHARACTERS, Answer, read_answer
 from service.llm.schemas import schema_of
 from service.rerank.endpoint import EndpointReranker
 from service.settings import EmbeddingSettings, LLMSettings, RerankSettings
@@ -185,8 +185,8 @@ def test_reading_an_answer_takes_time_that_grows_with_its_length_at_most(text: s
             read_answer(said, Said)
         return time.thread_time() - began
 
-    least = min(took(LONGEST // 16) for _ in range(3))
-    most = min(took(LONGEST // 2 - 100) for _ in range(3))
+    least = min(took(LONGEST_ANSWER_CHARACTERS // 16) for _ in range(3))
+    most = min(took(LONGEST_ANSWER_CHARACTERS // 2 - 100) for _ in range(3))
     assert most < 0.05 or most < 2 * 8 * least
     assert most < 1.0
 

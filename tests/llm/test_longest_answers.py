@@ -11,7 +11,7 @@ from service.cli.trials import TRIALS, Trial
 from service.llm.model import Completion
 from service.llm.output import Answer, read_answer
 from service.llm.prompts import Prompts
-from service.llm.schemas import at_most, each, least_tokens, most_tokens, schema_of, shown, text_of
+from service.llm.schemas import at_most, least_tokens, mark_bounded_list, mark_shown_number, most_tokens, schema_of, text_of
 from service.llm.sizes import BASE, Sizes
 from service.settings import LLMSettings
 from tests.llm.longest import longest
@@ -39,9 +39,9 @@ def test_the_longest_answer_fits_the_room_that_it_is_given(trial: Trial, things:
 @pytest.mark.parametrize("context", [1280, 2048, 4096, 8192, 32_768])
 def test_as_much_is_shown_as_leaves_room_for_prompt_and_longest_answer(trial: Trial, context: int) -> None:
     sizes, settings = Sizes(context), LLMSettings(endpoint="http://localhost/v1")
-    things = trial.fitting(PROMPTS, sizes, settings)
-    longest_answer = tokens_of_longest(trial.schema(PROMPTS, things, sizes, settings.max_tokens))
-    assert longest_answer <= sizes.answer(settings.max_tokens)
+    things = trial.count_fitting_things(PROMPTS, sizes, settings)
+    longest_answer = tokens_of_longest(trial.make_schema(PROMPTS, things, sizes, settings.max_tokens))
+    assert longest_answer <= sizes.answer_room(settings.max_tokens)
 
 
 @each_purpose
@@ -52,20 +52,20 @@ def test_one_thing_can_be_answered_in_few_tokens(trial: Trial) -> None:
 @each_purpose
 def test_little_that_is_shown_gets_no_long_answer_however_much_there_is_room_for(trial: Trial) -> None:
     sizes = Sizes(1_000_000)
-    shown_bytes = len(trial.messages(PROMPTS, 1)[-1]["content"].encode())
-    assert tokens_of_longest(trial.schema(PROMPTS, 1, sizes, 100_000)) <= BASE + 3 * shown_bytes
+    shown_bytes = len(trial.make_messages(PROMPTS, 1)[-1]["content"].encode())
+    assert tokens_of_longest(trial.make_schema(PROMPTS, 1, sizes, 100_000)) <= BASE + 3 * shown_bytes
 
 
 @each_purpose
 def test_what_is_as_long_as_it_may_be_can_be_read(trial: Trial) -> None:
-    schema = trial.schema(PROMPTS, min(3, trial.most), Sizes(), 16_000)
+    schema = trial.make_schema(PROMPTS, min(3, trial.most), Sizes(), 16_000)
     completion = Completion(json.dumps(longest(schema)), 1, 1, 1)
     assert isinstance(read_answer(completion, trial.answer), trial.answer)
 
 
 class Shelf(Answer):
     words: list[Annotated[str, text_of(1000, least=10)]] = at_most(50, least=2)
-    books: list[Annotated[int, shown("books")]] = each("books", 3, least=1)
+    books: list[Annotated[int, mark_shown_number("books")]] = mark_bounded_list("books", 3, least=1)
 
 
 def test_limits_shrink_together_and_to_their_least() -> None:

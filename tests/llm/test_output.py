@@ -14,7 +14,7 @@ from pydantic import Field, field_validator
 
 from service.llm.model import Completion, InvalidAnswer
 from service.llm.output import Answer, read_answer
-from service.llm.schemas import NOUGHT_IS_NONE, each, gist_of, schema_of, shown, without_limits
+from service.llm.schemas import NOUGHT_IS_NONE, gist_of, mark_bounded_list, mark_shown_number, schema_of, without_limits
 from tests.strict_schema import schema_refusal
 
 
@@ -105,9 +105,9 @@ def test_an_endpoint_that_refuses_limits_is_told_them_in_words() -> None:
 
 
 class Chosen(Answer):
-    ids: list[Annotated[int, shown("memories")]]
-    existing: Annotated[Annotated[int, shown("known")] | None, NOUGHT_IS_NONE] = None
-    verdicts: list[Small] = each("memories", 2)
+    ids: list[Annotated[int, mark_shown_number("memories")]]
+    existing: Annotated[Annotated[int, mark_shown_number("known")] | None, NOUGHT_IS_NONE] = None
+    verdicts: list[Small] = mark_bounded_list("memories", 2)
 
 
 def test_a_number_is_one_of_those_that_were_shown() -> None:

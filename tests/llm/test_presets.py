@@ -17,7 +17,7 @@ from tests.model_server import model_server
 
 pytestmark = pytest.mark.anyio
 NAMES = get_args(Preset)
-TRIED = {trial.name: trial for trial in TRIALS}
+TRIED = {trial.trial_name: trial for trial in TRIALS}
 
 
 def settings_of(name: str, url: str, **others: Any) -> LLMSettings:
@@ -29,8 +29,8 @@ async def ask(settings: LLMSettings, trial: Trial) -> Completion:
     model = EndpointModel(settings)
     try:
         return await model.complete(
-            trial.messages(Prompts(), 1),
-            schema=trial.schema(Prompts(), 1, await model.measure(), settings.max_tokens),
+            trial.make_messages(Prompts(), 1),
+            schema=trial.make_schema(Prompts(), 1, await model.measure(), settings.max_tokens),
             title=trial.purpose,
             deadline=settings.deadline,
         )

@@ -15,14 +15,14 @@ pytestmark = pytest.mark.anyio
 
 
 async def hold(slots: Slots, name: str, order: list[str], *, by_request: bool = False) -> None:
-    async with slots.taken(by_request=by_request):
+    async with slots.hold_slot(by_request=by_request):
         order.append(name)
         await asyncio.sleep(0)
 
 
 async def test_requests_go_before_jobs_and_each_in_its_turn() -> None:
     slots, order = Slots(1), list[str]()
-    async with slots.taken(by_request=False):
+    async with slots.hold_slot(by_request=False):
         waiting = [asyncio.create_task(hold(slots, name, order, by_request=name > "m")) for name in ("a", "x", "b", "y")]
         await asyncio.sleep(0)
         assert order == []
@@ -36,7 +36,7 @@ async def test_no_more_calls_than_slots_run_at_once(limit: int) -> None:
 
     async def work() -> None:
         nonlocal most, running
-        async with slots.taken(by_request=False):
+        async with slots.hold_slot(by_request=False):
             running += 1
             most = max(most, running)
             await asyncio.sleep(0.001)
@@ -49,7 +49,7 @@ async def test_no_more_calls_than_slots_run_at_once(limit: int) -> None:
 @pytest.mark.parametrize("handed_over", [False, True])
 async def test_a_call_that_leaves_the_queue_takes_no_slot_with_it(handed_over: bool) -> None:
     slots, order = Slots(1), list[str]()
-    async with slots.taken(by_request=False):
+    async with slots.hold_slot(by_request=False):
         leaving = asyncio.create_task(hold(slots, "leaving", order))
         await asyncio.sleep(0)
         if not handed_over:

@@ -518,7 +518,7 @@ def test_a_map_by_umap_is_asked_for_shown_as_it_comes_and_cancelled(
         page.see(".cloud canvas")
         page.click("text=UMAP")
         assert "No map by UMAP was made." in page.see(".map .empty")
-        monkeypatch.setattr("service.models.umap.AT_ONCE", 0.0)
+        monkeypatch.setattr("service.models.umap.REPORT_SECONDS", 0.0)
         monkeypatch.setattr("service.models.layout.EPOCHS", 1_000_000)
         page.click("text=Lay it out")
         page.until("/Laying out: .* of 1,000,000/.test(document.querySelector('.layout')?.textContent)")

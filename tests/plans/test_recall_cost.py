@@ -17,7 +17,7 @@ from psycopg.types.json import Jsonb
 from bench.kept import compare
 from bench.measure import Figure
 from db.jobs import jobs
-from db.pool import OPERATOR, JsonObject, Pool, Transaction, make_pool, transaction
+from db.pool import OPERATOR, JsonObject, Pool, Transaction, make_pool, open_transaction
 from service.operations.feed import Feed
 from service.recall.asking import ask_memory
 from service.recall.question import ARMS, Question
@@ -91,7 +91,7 @@ def namespace(own_database: Database) -> str:
 
 
 def open_(pool: Pool, namespace: str, role: str = "reader") -> Any:
-    return transaction(pool, key_hash=OPERATOR, namespace=namespace, role=role)
+    return open_transaction(pool, key_hash=OPERATOR, namespace=namespace, role=role)
 
 
 @pytest.mark.row("R1")
@@ -200,16 +200,16 @@ async def test_the_queue_of_jobs_is_looked_at_behind_writes_that_asked_for_one(o
             assert tx.outcome.jobs
             raise Rollback
         worker = Worker(pool, None, runner)
-        worker.wake(jobs=False)
-        assert runner.wake.call_count == 0
-        worker.wake()
-        assert runner.wake.call_count == 1
+        worker.wake_queues(jobs=False)
+        assert runner.look_now.call_count == 0
+        worker.wake_queues()
+        assert runner.look_now.call_count == 1
 
 
 def test_a_feed_says_whether_anybody_waits_for_it() -> None:
     feed = Feed("")
     assert not feed.is_awaited()
-    with feed.waiting():
+    with feed.add_waiter():
         assert feed.is_awaited()
     assert not feed.is_awaited()
 

@@ -8,9 +8,9 @@ from uuid import uuid4
 import pytest
 
 from service.http.problems import Problem
-from service.mcp.problems import explain, plain
+from service.mcp.problems import explain_plainly_to_profiles, explain_problem
 from service.mcp.profiles.known import PROFILES
-from service.mcp.text import written
+from service.mcp.text import format_value
 from service.mcp.tool import Tool, schema_of
 from service.mcp.tools import TOOLS
 from service.text.visible import visible_values
@@ -121,12 +121,12 @@ def test_no_text_of_a_problem_adds_a_line_that_stands_by_itself(ending: str) -> 
     fields = Problem.model_json_schema()["properties"].keys() - {"errors", "status", "request_id"}
     for errors in [[], [{"field": said, "message": said}]]:
         problem = visible_values({**dict.fromkeys(fields, said), "status": 409, "errors": errors})
-        assert len(unindented(explain(problem, {}, ""))) == 2
-        assert len(unindented(plain(problem))) == 2
+        assert len(unindented(explain_problem(problem, {}, ""))) == 2
+        assert len(unindented(explain_plainly_to_profiles(problem))) == 2
 
 
 @pytest.mark.parametrize("ending", BREAKS)
 def test_a_name_stays_on_its_line_and_further_lines_of_a_text_are_indented(ending: str) -> None:
-    assert written(f"ops{ending}[01a2]").replace("  ", " ") == "ops [01a2]"
-    assert written(f"ops{ending}[01a2]", text=True).startswith("ops\n  ")
-    assert written({"ops": f"a{ending}b"}).count("\n") == 0
+    assert format_value(f"ops{ending}[01a2]").replace("  ", " ") == "ops [01a2]"
+    assert format_value(f"ops{ending}[01a2]", text=True).startswith("ops\n  ")
+    assert format_value({"ops": f"a{ending}b"}).count("\n") == 0

@@ -9,11 +9,19 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from db.recall.search import Hits
-from service.recall.fusion import above, lent, linear, normalised, ranked, reciprocal_rank, relative_score
+from service.recall.fusion import (
+    add_weighted_scores,
+    lend_to_neighbours,
+    normalise_scores,
+    order_by_score,
+    reciprocal_rank,
+    relative_score,
+    scores_above_mean,
+)
 from service.recall.plan import Plan
 from service.recall.question import Question
 from service.recall.ranking import require_similarity
-from service.recall.sources import BITS, TIERS, Tier, by_place, hits_at_place, is_memory, join_hits, pack, unpack
+from service.recall.sources import BITS, TIERS, Tier, by_place, hits_at_place, is_memory, join_hits, pack_hit, unpack_hit
 
 IDS = st.integers(0, 12)
 RANKING = st.lists(IDS, unique=True, max_size=10)
@@ -41,7 +49,7 @@ def test_every_document_of_an_arm_is_in_the_result_and_no_other(arms: list[tuple
 
 @given(ranking=RANKING, k=K, weight=st.floats(0.1, 5))
 def test_a_single_arm_keeps_its_order(ranking: list[int], k: float, weight: float) -> None:
-    assert ranked(reciprocal_rank([(ranking, weight)], k=k)) == ranking
+    assert order_by_score(reciprocal_rank([(ranking, weight)], k=k)) == ranking
 
 
 @given(arms=ARMS, k=K, ranking=st.lists(IDS, unique=True, min_size=2, max_size=10), data=st.data())
@@ -61,8 +69,8 @@ def test_being_found_by_one_arm_more_never_costs_score(arms: list[tuple[list[int
 @given(scores=st.dictionaries(IDS, st.sampled_from([0.0, 1.0, 2.0])), data=st.data())
 def test_equal_scores_have_one_order(scores: dict[int, float], data: Any) -> None:
     other = dict(data.draw(st.permutations(list(scores.items()))))
-    assert ranked(other) == ranked(scores)
-    assert [scores[key] for key in ranked(scores)] == sorted(scores.values(), reverse=True)
+    assert order_by_score(other) == order_by_score(scores)
+    assert [scores[key] for key in order_by_score(scores)] == sorted(scores.values(), reverse=True)
 
 
 @given(arms=st.lists(SCORES, max_size=5))
@@ -100,12 +108,12 @@ def test_a_further_match_costs_no_rank_with_relative_scores(arms: list[dict[int,
 
 @given(scores=SCORES)
 def test_the_best_of_an_arm_that_is_alone_has_one(scores: dict[int, float]) -> None:
-    assert relative_score([scores]) == pytest.approx(normalised(scores))
-    assert max(normalised(scores).values(), default=1.0) == 1.0
+    assert relative_score([scores]) == pytest.approx(normalise_scores(scores))
+    assert max(normalise_scores(scores).values(), default=1.0) == 1.0
 
 
 def fused(plan: Plan, arms: dict[str, Hits]) -> dict[int, float]:
-    return plan.fuse(plan.parts(arms, {}))
+    return plan.fuse_parts(plan.arm_parts(arms, {}))
 
 
 def test_relative_scores_by_hand() -> None:
@@ -137,18 +145,18 @@ def test_an_arm_adds_at_most_its_weight_and_never_takes_away(
     weights = {"lexical": 1.0, "vector": 0.8, "names": 2.0}
     plan = Plan(Question("q"), weights, {"fusion": "linear"})
     arms = {"lexical": Hits(lexical, {}), "vector": Hits(vector, {}), "names": Hits(names, {})}
-    parts = plan.parts(arms, {0: mean})
+    parts = plan.arm_parts(arms, {0: mean})
     for name, part in parts.items():
         assert set(part) == set(arms[name].scores)
         assert all(0 <= score <= weights[name] * (1 + 1e-9) for score in part.values())
-        order = ranked(arms[name].scores)
+        order = order_by_score(arms[name].scores)
         assert all(part[a] >= part[b] for a, b in itertools.pairwise(order))
-    assert plan.fuse(parts) == pytest.approx(linear((part, 1.0) for part in parts.values()))
+    assert plan.fuse_parts(parts) == pytest.approx(add_weighted_scores((part, 1.0) for part in parts.values()))
 
 
 def test_cosines_count_by_how_far_they_stand_above_the_mean_of_their_namespace() -> None:
-    assert above({1: 0.9, 2: 0.5, 3: 0.1}, {1: 0.3, 2: 0.2, 3: 0.2}) == pytest.approx({1: 1.0, 2: 0.5, 3: 0.0})
-    assert above({1: 0.4}, {1: 0.4}) == {1: 1.0}  # the only one is not nought
+    assert scores_above_mean({1: 0.9, 2: 0.5, 3: 0.1}, {1: 0.3, 2: 0.2, 3: 0.2}) == pytest.approx({1: 1.0, 2: 0.5, 3: 0.0})
+    assert scores_above_mean({1: 0.4}, {1: 0.4}) == {1: 1.0}  # the only one is not nought
 
 
 @given(lexical=SCORES, vector=COSINES, similarity=st.floats(-1, 1))
@@ -169,8 +177,8 @@ NUMBERS = st.integers(0, 2**BITS - 1)
 
 @given(place=PLACES, tier=st.sampled_from(TIERS), number=NUMBERS)
 def test_a_hit_keeps_its_namespace_tier_and_number(place: int, tier: Tier, number: int) -> None:
-    key = pack(place, tier, number)
-    assert unpack(key) == (place, tier, number)
+    key = pack_hit(place, tier, number)
+    assert unpack_hit(key) == (place, tier, number)
     assert is_memory(key) == (tier == "memory")
     assert by_place([key]) == ({place: [number]} if tier == "memory" else {})
     assert key < 2**63
@@ -178,7 +186,7 @@ def test_a_hit_keeps_its_namespace_tier_and_number(place: int, tier: Tier, numbe
 
 @given(number=NUMBERS)
 def test_memories_of_the_first_namespace_are_their_document_numbers(number: int) -> None:
-    assert pack(0, "memory", number) == number
+    assert pack_hit(0, "memory", number) == number
 
 
 @given(parts=st.lists(SCORES, min_size=1, max_size=5), depth=st.integers(1, 40), data=st.data())
@@ -186,15 +194,15 @@ def test_what_an_arm_found_in_many_namespaces_is_one_ranking_whatever_their_orde
     parts: list[dict[int, float]], depth: int, data: Any
 ) -> None:
     hits = [
-        hits_at_place(Hits({key: part[key] for key in ranked(part)}, dict.fromkeys(part, place)), place)
+        hits_at_place(Hits({key: part[key] for key in order_by_score(part)}, dict.fromkeys(part, place)), place)
         for place, part in enumerate(parts)
     ]
     together = join_hits(hits, depth)
-    every = {pack(place, "memory", key): score for place, part in enumerate(parts) for key, score in part.items()}
-    assert together.scores == {key: every[key] for key in ranked(every)[: depth if len(parts) > 1 else None]}
-    assert list(together.scores) == ranked(together.scores)
+    every = {pack_hit(place, "memory", key): score for place, part in enumerate(parts) for key, score in part.items()}
+    assert together.scores == {key: every[key] for key in order_by_score(every)[: depth if len(parts) > 1 else None]}
+    assert list(together.scores) == order_by_score(together.scores)
     assert list(join_hits(data.draw(st.permutations(hits)), depth).scores) == list(together.scores)
-    assert all(together.paths[key] == unpack(key)[0] for key in together.scores)
+    assert all(together.paths[key] == unpack_hit(key)[0] for key in together.scores)
 
 
 # Neighbours
@@ -207,12 +215,18 @@ def test_what_an_arm_found_in_many_namespaces_is_one_ranking_whatever_their_orde
 )
 def test_each_neighbour_gets_its_share(scores: dict[int, float], neighbours: dict[int, list[tuple[int, float]]]) -> None:
     away = sum(share * scores[key] for key, near in neighbours.items() if key in scores for _, share in near)
-    assert sum(lent(scores, neighbours).values()) == pytest.approx(away)
+    assert sum(lend_to_neighbours(scores, neighbours).values()) == pytest.approx(away)
 
 
 @pytest.mark.parametrize(
     "fuse",
-    [lambda: reciprocal_rank([], k=5), lambda: relative_score([]), lambda: linear([]), lambda: lent({}, {}), lambda: above({}, {})],
+    [
+        lambda: reciprocal_rank([], k=5),
+        lambda: relative_score([]),
+        lambda: add_weighted_scores([]),
+        lambda: lend_to_neighbours({}, {}),
+        lambda: scores_above_mean({}, {}),
+    ],
 )
 def test_nothing_in_is_nothing_out(fuse: Callable[[], dict[int, float]]) -> None:
     assert fuse() == {}
@@ -221,6 +235,6 @@ def test_nothing_in_is_nothing_out(fuse: Callable[[], dict[int, float]]) -> None
 @given(names=SCORES, share=st.floats(0.01, 1))
 def test_a_shared_name_counts_less_where_memories_are_long(names: dict[int, float], share: float) -> None:
     plan, arms = Plan(Question("q"), {"names": 3.0}, {"fusion": "linear"}), {"names": Hits(names, {})}
-    whole = plan.parts(arms, {})["names"]
-    assert plan.parts(arms, {}, {0: share})["names"] == pytest.approx({key: part * share for key, part in whole.items()})
-    assert plan.parts(arms, {}, {1: share})["names"] == whole  # another namespace's
+    whole = plan.arm_parts(arms, {})["names"]
+    assert plan.arm_parts(arms, {}, {0: share})["names"] == pytest.approx({key: part * share for key, part in whole.items()})
+    assert plan.arm_parts(arms, {}, {1: share})["names"] == whole  # another namespace's

@@ -15,7 +15,7 @@ from bench.quality.answering import auc, calibration, left_out
 from bench.quality.asking import Way, parse_way, way
 from bench.quality.choosing import Choices, choose, choose_without_family, print_choices
 from bench.quality.cutting import cut_set, is_foreign, renamed
-from bench.quality.scores import as_row, difference, mean, measured, metrics, score
+from bench.quality.scores import as_row, difference, mean_with_error, measure_ranking, measure_ranks, measured
 from bench.quality.sets import QuestionSet
 from service.embedding.forms import known_form
 from service.recall.relevance import Evidence
@@ -37,10 +37,10 @@ def paragraphs(name: str, count: int) -> QuestionSet:
 
 
 def test_evidence_counts_by_the_place_where_it_was_found() -> None:
-    assert metrics({"a": 1, "b": 6, "c": None, "d": 20}) == pytest.approx(
+    assert measure_ranks({"a": 1, "b": 6, "c": None, "d": 20}) == pytest.approx(
         {"R@5": 0.25, "R@10": 0.5, "R@20": 0.75, "nDCG@10": (1 + 1 / math.log2(7)) / sum(1 / math.log2(n + 1) for n in range(1, 5))}
     )
-    assert score(["x", "a"], {"a"}) == metrics({"a": 2})
+    assert measure_ranking(["x", "a"], {"a"}) == measure_ranks({"a": 2})
 
 
 def test_an_exchange_is_found_by_either_of_its_messages() -> None:
@@ -54,7 +54,7 @@ def test_an_exchange_is_found_by_either_of_its_messages() -> None:
 
 def test_questions_about_one_conversation_are_not_counted_as_independent() -> None:
     values = [1.0, 1.0, 1.0, 0.0, 0.0, 0.0]
-    alone, together = mean(values, range(6)), mean(values, [1, 1, 1, 2, 2, 2])
+    alone, together = mean_with_error(values, range(6)), mean_with_error(values, [1, 1, 1, 2, 2, 2])
     assert alone.error == pytest.approx(100 * math.sqrt(6 / 5 * 6 * 0.25) / 6)
     assert together.error == pytest.approx(50)
 

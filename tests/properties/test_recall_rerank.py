@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from service.llm.model import InvalidAnswer
-from service.recall.rerank import beside, blended, turns_before
-from service.recall.rewrite import LONGEST_PART, MOST, further_questions
+from service.recall.rerank import blend_scores, neighbouring_turns, turns_before
+from service.recall.rewrite import LONGEST_PART, MOST_QUESTIONS, further_questions
 from service.rerank import factory
 from service.rerank.endpoint import read_judgement
 from service.rerank.factory import make_reranker
-from service.rerank.late_interaction import Pieces, interactions
+from service.rerank.late_interaction import Pieces, score_interactions
 from service.settings import RerankSettings
 
 SCORES = st.floats(-1e6, 1e6).map(lambda value: round(value, 3))
@@ -30,16 +30,16 @@ def order(scores: dict[int, float]) -> list[int]:
 def test_the_whole_weight_gives_the_judges_order_and_none_the_own(judged: dict[int, tuple[float, float]]) -> None:
     own, said = ({key: pair[place] for key, pair in judged.items()} for place in (0, 1))
     if len(set(own.values())) > 1:
-        kept = blended(own, said, 0.0)
+        kept = blend_scores(own, said, 0.0)
         assert all(kept[a] <= kept[b] for a in own for b in own if own[a] < own[b])
-    made = blended(own, said, 1.0)
+    made = blend_scores(own, said, 1.0)
     assert all(made[a] <= made[b] for a in said for b in said if said[a] < said[b])
 
 
 @given(JUDGED, st.floats(0, 1))
 def test_scores_stay_between_the_lowest_and_the_highest(judged: dict[int, tuple[float, float]], weight: float) -> None:
     own, said = ({key: pair[place] for key, pair in judged.items()} for place in (0, 1))
-    made = blended(own, said, weight).values()
+    made = blend_scores(own, said, weight).values()
     slack = 1e-6 * (1 + max(map(abs, own.values())))
     assert max(made) <= max(own.values()) + slack
     if len(set(own.values())) > 1:
@@ -58,37 +58,37 @@ def read_pieces(count: int, seed: int) -> tuple[NDArray[np.int64], NDArray[np.fl
 
 @given(st.integers(0, 40), st.integers(0, 2**32 - 1))
 def test_pieces_come_back_as_they_were_kept(count: int, seed: int) -> None:
-    made = Pieces.of(*read_pieces(count, seed))
-    back = Pieces.unpacked(made.packed(), 384)
+    made = Pieces.quantise_pieces(*read_pieces(count, seed))
+    back = Pieces.unpack_pieces(made.pack_pieces(), 384)
     assert (back.ids.tolist(), back.vectors.tolist()) == (made.ids.tolist(), made.vectors.tolist())
-    assert len(made.packed()) == 386 * count
+    assert len(made.pack_pieces()) == 386 * count
 
 
 @given(st.integers(0, 2**32 - 1))
 def test_a_byte_a_dimension_moves_no_cosine_by_a_hundredth(seed: int) -> None:
     ids, states = read_pieces(2, seed)
-    a, b = (Pieces.of(ids[n : n + 1], states[n : n + 1]) for n in (0, 1))
+    a, b = (Pieces.quantise_pieces(ids[n : n + 1], states[n : n + 1]) for n in (0, 1))
     exact = float(states[0] @ states[1] / np.linalg.norm(states[0]) / np.linalg.norm(states[1]))
-    assert interactions(a, [b]) == [pytest.approx(max(0.0, exact), abs=0.01)]
+    assert score_interactions(a, [b]) == [pytest.approx(max(0.0, exact), abs=0.01)]
 
 
 def test_a_rare_piece_counts_more_than_one_that_all_texts_have() -> None:
-    common, rare, neither, both = interactions(pieces(1, 2), [pieces(1, 3), pieces(2, 1), pieces(1), pieces(1, 2, 1)])
+    common, rare, neither, both = score_interactions(pieces(1, 2), [pieces(1, 3), pieces(2, 1), pieces(1), pieces(1, 2, 1)])
     assert common == neither < rare == both
     assert both == pytest.approx(1.0)
 
 
 def test_a_piece_of_the_turn_before_counts_a_little_less_than_one_of_the_text() -> None:
     texts = [pieces(1), pieces(2), pieces(3)]
-    said, before, neither = interactions(pieces(1), texts, [None, pieces(1, 4), pieces()])
+    said, before, neither = score_interactions(pieces(1), texts, [None, pieces(1, 4), pieces()])
     assert said > before > 0.8 * said > neither == 0
-    assert interactions(pieces(1), texts, [pieces(1), None, None])[0] == said  # not twice
+    assert score_interactions(pieces(1), texts, [pieces(1), None, None])[0] == said  # not twice
 
 
 def test_the_turn_before_is_the_last_of_those_that_were_said_earlier() -> None:
     near: dict[int, list[tuple[int, float]]] = {2: [(1, 0.5), (3, 0.5), (4, 0.25)], 3: [(2, 0.5)], 5: []}
     rows = {key: {"valid_from": f"2020-01-0{key}T00:00:00Z"} for key in (1, 2, 3)}
-    assert beside(near) == {2: [1, 3], 3: [2], 5: []}
+    assert neighbouring_turns(near) == {2: [1, 3], 3: [2], 5: []}
     assert turns_before(near, rows) == {2: 1, 3: 2}
     rows[3]["valid_from"] = rows[2]["valid_from"]  # at once: in the order in which they were written
     assert turns_before(near, rows) == {2: 1, 3: 2}
@@ -96,9 +96,9 @@ def test_the_turn_before_is_the_last_of_those_that_were_said_earlier() -> None:
 
 
 def test_what_has_no_pieces_is_like_nothing() -> None:
-    assert interactions(pieces(), [pieces(1), pieces()]) == [0.0, 0.0]
-    assert interactions(pieces(1), [pieces(), pieces(1)]) == [0.0, pytest.approx(1.0)]
-    assert interactions(pieces(1), []) == []
+    assert score_interactions(pieces(), [pieces(1), pieces()]) == [0.0, 0.0]
+    assert score_interactions(pieces(1), [pieces(), pieces(1)]) == [0.0, pytest.approx(1.0)]
+    assert score_interactions(pieces(1), []) == []
 
 
 @pytest.mark.row("R13")
@@ -132,7 +132,7 @@ def test_scores_go_to_their_texts_in_whatever_order_they_come(places: list[int],
 @given(st.text(max_size=50), st.lists(st.text(max_size=2 * LONGEST_PART), max_size=10))
 def test_further_questions_are_few_short_lines_that_differ(query: str, said: list[str]) -> None:
     made = further_questions(query, said)
-    assert len(made) <= MOST
+    assert len(made) <= MOST_QUESTIONS
     assert all(0 < len(text) <= LONGEST_PART and text == " ".join(text.split()) for text in made)
     folded = [text.casefold() for text in made]
     assert len({*folded, " ".join(query.split()).casefold()}) == len(folded) + 1

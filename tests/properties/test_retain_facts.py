@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.text.facts import split
+from service.text.facts import split_facts
 
 PIECES = st.sampled_from(
     [
@@ -34,7 +34,7 @@ def packed(text: str) -> str:
 @given(TEXTS)
 def test_every_character_that_is_no_space_and_no_mark_of_a_list_is_in_one_fact_in_order(text: str) -> None:
     rest = packed(text)
-    for fact in split(text):
+    for fact in split_facts(text):
         before, found, rest = rest.partition(packed(fact))
         assert found
         assert MARKS.fullmatch(before)
@@ -43,12 +43,12 @@ def test_every_character_that_is_no_space_and_no_mark_of_a_list_is_in_one_fact_i
 
 @given(TEXTS)
 def test_no_fact_is_empty_or_has_space_around_it(text: str) -> None:
-    assert all(fact and fact == fact.strip() for fact in split(text))
+    assert all(fact and fact == fact.strip() for fact in split_facts(text))
 
 
 @given(TEXTS)
 def test_a_text_that_says_something_has_a_fact(text: str) -> None:
-    assert bool(split(text)) == bool(text.strip())
+    assert bool(split_facts(text)) == bool(text.strip())
 
 
 @pytest.mark.parametrize(
@@ -99,4 +99,4 @@ def test_a_text_that_says_something_has_a_fact(text: str) -> None:
     ],
 )
 def test_facts_are_what_a_reader_takes_for_them(text: str, facts: list[str]) -> None:
-    assert split(text) == facts
+    assert split_facts(text) == facts

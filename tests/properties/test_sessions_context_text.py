@@ -12,12 +12,12 @@ from service.sessions.context_text import (
     LINES,
     Section,
     constraint_line,
-    fit,
-    indented,
+    fit_into_budget,
+    format_remaining_seconds,
+    indent_lines,
     key_line,
     memory_line,
-    remaining,
-    render,
+    render_sections,
     turn_line,
 )
 
@@ -51,8 +51,8 @@ def sections(draw: Any) -> list[Section]:
 def test_a_text_is_never_longer_than_its_budget_and_holds_every_kept_item_whole(
     sections: list[Section], budget: int | None
 ) -> None:
-    kept = fit(sections, budget)
-    text = render(sections, kept)
+    kept = fit_into_budget(sections, budget)
+    text = render_sections(sections, kept)
     assert budget is None or len(text) <= budget
     for section in sections:
         for place in kept[section.name]:
@@ -63,17 +63,17 @@ def test_a_text_is_never_longer_than_its_budget_and_holds_every_kept_item_whole(
 
 @given(sections=sections(), budget=BUDGET, data=st.data())
 def test_a_text_without_some_of_what_was_kept_is_no_longer(sections: list[Section], budget: int | None, data: Any) -> None:
-    kept = fit(sections, budget)
+    kept = fit_into_budget(sections, budget)
     fewer = {name: [place for place in places if data.draw(st.booleans())] for name, places in kept.items()}
-    assert len(render(sections, fewer)) <= len(render(sections, kept))
+    assert len(render_sections(sections, fewer)) <= len(render_sections(sections, kept))
 
 
 @given(sections=sections(), budget=BUDGET)
 def test_no_line_of_a_text_is_forged(sections: list[Section], budget: int | None) -> None:
     """Every line at the margin is one that the text itself has put there."""
-    kept = fit(sections, budget)
+    kept = fit_into_budget(sections, budget)
     written = sum(bool(places) for places in kept.values()) + sum(len(places) for places in kept.values())
-    margin = [line for line in render(sections, kept).splitlines() if line and not line.startswith("  ")]
+    margin = [line for line in render_sections(sections, kept).splitlines() if line and not line.startswith("  ")]
     assert len(margin) == written
     headers = [section.header for section in sections if kept[section.name]]
     assert [line for line in margin if line in HEADERS.values()] == headers
@@ -81,21 +81,21 @@ def test_no_line_of_a_text_is_forged(sections: list[Section], budget: int | None
 
 @given(sections=sections(), budget=st.integers(0, 500))
 def test_the_turns_that_fit_are_the_last_ones_without_a_gap(sections: list[Section], budget: int) -> None:
-    places = fit(sections, budget)["turns"]
+    places = fit_into_budget(sections, budget)["turns"]
     count = len(sections[-1].lines)
     assert places == list(range(count - len(places), count))
 
 
 def test_an_item_that_is_too_long_lets_shorter_ones_in() -> None:
     section = Section("patrol", "H:", ["- aaaaaaaaaa", "- b", "- c"])
-    assert fit([section], 10) == {"patrol": [1, 2]}
-    assert render([section], {"patrol": [1, 2]}) == "H:\n- b\n- c"
+    assert fit_into_budget([section], 10) == {"patrol": [1, 2]}
+    assert render_sections([section], {"patrol": [1, 2]}) == "H:\n- b\n- c"
 
 
 @pytest.mark.parametrize("budget", range(11))
 def test_a_budget_of_a_few_characters_holds_nothing(budget: int) -> None:
     section = Section("memories", HEADERS["memories"], ["- x"])
-    assert render([section], fit([section], budget)) == ""
+    assert render_sections([section], fit_into_budget([section], budget)) == ""
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_a_budget_of_a_few_characters_holds_nothing(budget: int) -> None:
      (86_400, "1d00h"), (273_600, "3d04h"), (-1, "0s")],
 )  # fmt: skip
 def test_time_left_is_in_two_units(seconds: float, text: str) -> None:
-    assert remaining(seconds) == text
+    assert format_remaining_seconds(seconds) == text
 
 
 def test_lines_are_as_the_seeds_show_them() -> None:
@@ -122,7 +122,7 @@ def test_lines_are_as_the_seeds_show_them() -> None:
 
 
 def test_further_lines_are_indented_and_blank_ones_left_out() -> None:
-    assert indented("a\r\n\n b \u2028c") == "a\n   b\n  c"
+    assert indent_lines("a\r\n\n b \u2028c") == "a\n   b\n  c"
 
 
 def test_a_role_holds_no_blank() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.text.guards import invented, kept_share, missing, names_in, numbers_in
+from service.text.guards import find_invented_marks, find_missing_marks, kept_share, names_in, numbers_in
 from service.text.reading import _CODE, Read, _is_code
 from tests.texts import reader
 
@@ -46,20 +46,20 @@ def read(connection: psycopg.Connection[dict]) -> Read:
 @pytest.mark.row("L5")
 @given(TEXTS)
 def test_a_text_lacks_nothing_of_itself_and_invents_nothing(read: Read, text: str) -> None:
-    assert missing(read, [text], text) == []
-    assert invented(read, [text], text) == []
+    assert find_missing_marks(read, [text], text) == []
+    assert find_invented_marks(read, [text], text) == []
     assert kept_share(read, text, text) == 1.0
 
 
 @given(st.lists(TEXTS, min_size=1, max_size=3), st.data())
 def test_none_of_the_sources_is_an_invention(read: Read, sources: list[str], data: st.DataObject) -> None:
-    assert invented(read, sources, data.draw(st.sampled_from(sources))) == []
-    assert invented(read, [], sources[0], allowed=sources) == []
+    assert find_invented_marks(read, sources, data.draw(st.sampled_from(sources))) == []
+    assert find_invented_marks(read, [], sources[0], allowed=sources) == []
 
 
 @given(st.lists(TEXTS, max_size=3), TEXTS, TEXTS)
 def test_a_line_more_in_the_text_never_loses_more(read: Read, sources: list[str], text: str, line: str) -> None:
-    assert set(missing(read, sources, f"{text}\n{line}")) <= set(missing(read, sources, text))
+    assert set(find_missing_marks(read, sources, f"{text}\n{line}")) <= set(find_missing_marks(read, sources, text))
     for source in sources:
         assert kept_share(read, source, f"{text}\n{line}") >= kept_share(read, source, text)
 
@@ -68,13 +68,13 @@ def test_a_line_more_in_the_text_never_loses_more(read: Read, sources: list[str]
 def test_a_source_more_never_excuses_a_loss_and_never_makes_an_invention(
     read: Read, sources: list[str], source: str, text: str
 ) -> None:
-    assert len(missing(read, [*sources, source], text)) >= len(missing(read, sources, text))
-    assert len(invented(read, [*sources, source], text)) <= len(invented(read, sources, text))
+    assert len(find_missing_marks(read, [*sources, source], text)) >= len(find_missing_marks(read, sources, text))
+    assert len(find_invented_marks(read, [*sources, source], text)) <= len(find_invented_marks(read, sources, text))
 
 
 @given(st.lists(TEXTS, max_size=3))
 def test_all_sources_in_a_row_lack_nothing(read: Read, sources: list[str]) -> None:
-    assert missing(read, sources, "\n".join(sources)) == []
+    assert find_missing_marks(read, sources, "\n".join(sources)) == []
 
 
 @pytest.mark.row("L5")
@@ -107,7 +107,7 @@ def test_all_sources_in_a_row_lack_nothing(read: Read, sources: list[str]) -> No
     ],
 )
 def test_what_a_merge_lost_is_named(read: Read, sources: list[str], text: str, lost: list[str]) -> None:
-    assert sorted(missing(read, sources, text)) == sorted(lost)
+    assert sorted(find_missing_marks(read, sources, text)) == sorted(lost)
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_what_a_merge_lost_is_named(read: Read, sources: list[str], text: str, l
     ],
 )
 def test_what_is_only_written_differently_is_not_lost(read: Read, sources: list[str], text: str) -> None:
-    assert missing(read, sources, text) == []
+    assert find_missing_marks(read, sources, text) == []
 
 
 @pytest.mark.parametrize(
@@ -145,11 +145,11 @@ def test_what_is_only_written_differently_is_not_lost(read: Read, sources: list[
     ],
 )
 def test_what_no_source_says_is_named(read: Read, sources: list[str], text: str, new: list[str]) -> None:
-    assert invented(read, sources, text) == new
+    assert find_invented_marks(read, sources, text) == new
 
 
 def test_what_is_allowed_is_not_invented(read: Read) -> None:
-    assert invented(read, ["likes tea"], "Alice likes 2 teas", allowed=["Alice", "2"]) == []
+    assert find_invented_marks(read, ["likes tea"], "Alice likes 2 teas", allowed=["Alice", "2"]) == []
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.text.passages import LEAST, WINDOW, cut_windows, fair_share, passage_around
+from service.text.passages import LEAST_PASSAGE_CHARACTERS, WINDOW, cut_windows, fair_share, passage_around
 
 TEXT = st.text(st.sampled_from("abc .!?\n。।") | st.characters(codec="utf-8"), max_size=3000)
 
@@ -30,5 +30,5 @@ def test_a_passage_is_the_part_that_it_says_and_holds_the_best_window(text: str,
 def test_what_is_cut_to_its_share_fits_unless_there_are_too_many(lengths: list[int], room: int) -> None:
     share = fair_share(lengths, room)
     together = sum(min(length, share) for length in lengths)
-    assert together <= room or share == LEAST
+    assert together <= room or share == LEAST_PASSAGE_CHARACTERS
     assert sum(lengths) > room or share >= min(4000, max(lengths, default=0))

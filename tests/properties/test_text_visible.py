@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.text.visible import visible, visible_json, visible_values
+from service.text.visible import show_hidden_characters, visible_json, visible_values
 
 HIDDEN = st.sampled_from(
     "\x00\x07\x08\x1b\x7f\x85\x9b\xad\u061c\u200b\u200c\u200d\u200e\u202a\u202e\u2028\u2060\u2066\u2069\u3164\ufe0f\ufeff\ufff9\r"
@@ -19,14 +19,14 @@ MUST = "\x1b\x9b\x08\x7f\u200b\u200e\u202e\u202a\u2066\u2069\u2060\ufeff\u061c\U
 
 @given(TEXTS)
 def test_nothing_that_steers_or_hides_is_left(text: str) -> None:
-    shown = visible(text)
+    shown = show_hidden_characters(text)
     assert not any(character in shown for character in MUST)
     kept = {character for character in shown if unicodedata.category(character) in {"Cc", "Cf", "Zl", "Zp"}}
     assert kept <= set("\n\t\r\u200c\u200d\u2028\u2029") | {
         character for character in kept if "\u0600" <= character <= "\u08ff" or character > "\U00010000"
     }
     assert "\r" not in shown.replace("\r\n", "")
-    assert visible(shown) == shown
+    assert show_hidden_characters(shown) == shown
 
 
 @given(st.recursive(TEXTS | st.none() | st.integers(), lambda inner: st.lists(inner) | st.dictionaries(TEXTS, inner)))
@@ -40,8 +40,8 @@ def test_json_says_what_it_said(value: object) -> None:
 
 @given(st.text(st.characters(min_codepoint=0x20, max_codepoint=0x7E)))
 def test_plain_text_stays_as_it_is(text: str) -> None:
-    assert visible(text) == text
-    assert visible(f"{text}\n\t{text}\r\n") == f"{text}\n\t{text}\r\n"
+    assert show_hidden_characters(text) == text
+    assert show_hidden_characters(f"{text}\n\t{text}\r\n") == f"{text}\n\t{text}\r\n"
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_plain_text_stays_as_it_is(text: str) -> None:
     ],
 )
 def test_what_scripts_and_emoji_need_stays(text: str) -> None:
-    assert visible(text) == text
+    assert show_hidden_characters(text) == text
 
 
 @pytest.mark.parametrize(
@@ -78,4 +78,4 @@ def test_what_scripts_and_emoji_need_stays(text: str) -> None:
     ],
 )
 def test_the_rest_is_shown_by_its_number(text: str, shown: str) -> None:
-    assert visible(text) == shown
+    assert show_hidden_characters(text) == shown

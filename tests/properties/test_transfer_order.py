@@ -18,7 +18,7 @@ from psycopg.types.json import Jsonb
 from service.transfer.foreign.formats import FORMATS
 from service.transfer.foreign.records import Memory, Turn
 from service.transfer.foreign.rows import Rows
-from service.transfer.foreign.values import storable
+from service.transfer.foreign.values import replace_unstorable
 from tests.cli.test_transfer_formats import read
 from tests.factories import Row, World, day, new_world
 from tests.foreign import rows
@@ -150,9 +150,9 @@ STANDING = """select m.lineage, m.content, m.valid_from, m.valid_to from loci_da
 def land(world: World, format: str, path: Path) -> None:
     """Import a file, as the service does but for the processes between."""
     found, notes = read(path, format)
-    make = Rows(FORMATS[format].system, "", notes).make
+    make = Rows(FORMATS[format].system, "", notes).make_row
     for kind, call in WRITTEN_BY.items():
-        of_kind = [replace(record, metadata=storable(record.metadata)[0]) for record in found if isinstance(record, kind)]
+        of_kind = [replace(record, metadata=replace_unstorable(record.metadata)[0]) for record in found if isinstance(record, kind)]
         made = [row.item for record in of_kind if (row := make(record)) is not None]
         if made:
             world.rows(call, items=Jsonb(made))

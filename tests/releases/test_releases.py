@@ -13,7 +13,7 @@ from alembic import command
 from psycopg import sql
 from sqlalchemy.engine import make_url
 
-from db.migrate import _config, head, upgrade
+from db.migrate import _make_config, newest_revision, upgrade
 from tests.blocking import blocked
 from tests.catalogue import ROOT
 from tests.databases import Database, Server
@@ -80,11 +80,11 @@ def test_an_upgrade_that_is_killed_in_each_revision_leaves_the_one_before_and_is
     try:
         before, killed = rows(database), set()
         with database.admin() as watcher:
-            while (at := revision_of(watcher)) != head():
+            while (at := revision_of(watcher)) != newest_revision():
                 if kill_while_it_waits(database, watcher):
                     killed.add(at := revision_of(watcher))
-                    if at != head():  # else it was through with the revisions, and waited to make the functions anew
-                        command.upgrade(_config(database.admin_url), "+1")
+                    if at != newest_revision():  # else it was through with the revisions, and waited to make the functions anew
+                        command.upgrade(_make_config(database.admin_url), "+1")
                         assert revision_of(watcher) > at
         assert killed
         upgrade(database.admin_url)
@@ -106,7 +106,7 @@ def test_an_upgrade_and_a_reader_that_wait_for_each_other_both_come_to_their_end
                 eventually(lambda: upgrading.done() or has_waiting(watcher))  # it has the memories, and needs the keys
                 blocked(pool, watcher, reader, lambda: reader.execute("select from loci_data.memories")).result(PATIENCE)
             upgrading.result(PATIENCE)
-            assert revision_of(watcher) == head()
+            assert revision_of(watcher) == newest_revision()
     finally:
         server.drop(database)
 

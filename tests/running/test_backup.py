@@ -122,14 +122,14 @@ def test_the_folder_of_the_embedded_server_is_copied_and_opens_elsewhere() -> No
         (first / ".loci").mkdir()
         migrated_embedded(first / ".loci")
         used = EmbeddedServer(first / ".loci", VERSION)
-        write_demo(Database("postgres", used.url("postgres"), used.url("loci_app")))
-        used.stop()
+        write_demo(Database("postgres", used.connection_url("postgres"), used.connection_url("loci_app")))
+        used.leave_server()
         here.sh(block("backup.md", "tar -czf"))
         shutil.move(first / "loci.tgz", second / "loci.tgz")
         assert "default" in there.sh(block("backup.md", "tar -xzf"))
         opened = EmbeddedServer(second / ".loci", VERSION)
-        with psycopg.connect(opened.url("postgres")) as connection:
+        with psycopg.connect(opened.connection_url("postgres")) as connection:
             kept = connection.execute("select count(*) from loci_data.memories where content ~ 'Alice'").fetchone()
-        opened.stop()
+        opened.leave_server()
         assert kept is not None
         assert kept[0] > 0

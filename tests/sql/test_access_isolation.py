@@ -11,7 +11,7 @@ from psycopg import errors, sql
 from psycopg.rows import dict_row, tuple_row
 from psycopg.types.json import Jsonb
 
-from db.pool import OPERATOR, JsonObject, make_pool, transaction
+from db.pool import OPERATOR, JsonObject, make_pool, open_transaction
 from tests.catalogue import FUNCTIONS, PARTITIONS, RELATIONS, TABLES
 from tests.databases import Database, Server
 from tests.factories import World, act_as, grant, new_world
@@ -376,7 +376,7 @@ def test_settings_that_plans_and_times_rest_on_hang_on_the_roles(
 async def test_a_pooled_connection_does_not_keep_the_agent_of_the_request_before(own_database: Database, secret: Secret) -> None:
     pool = make_pool(own_database.app_url, size=1)
     await pool.open(wait=True)
-    async with transaction(pool, key_hash=OPERATOR, namespace=secret.world.name, role="reader") as tx:
+    async with open_transaction(pool, key_hash=OPERATOR, namespace=secret.world.name, role="reader") as tx:
         seen = await tx.rows(JsonObject, "select id from loci_data.memories")
     async with pool.connection() as connection:
         left = await (await connection.execute("select id from loci_data.memories")).fetchall()

@@ -10,7 +10,7 @@ import pytest
 from psycopg import errors, sql
 from psycopg.rows import dict_row, tuple_row
 
-from db.pool import OPERATOR, JsonObject, make_pool, transaction
+from db.pool import OPERATOR, JsonObject, make_pool, open_transaction
 from tests.catalogue import FUNCTIONS, PARTITIONS, RELATIONS
 from tests.databases import PASSWORD, Database, url_for
 from tests.factories import World, act_as, grant, new_world
@@ -244,10 +244,10 @@ async def test_what_a_session_was_left_with_is_not_what_the_next_request_acts_as
     await pool.open(wait=True)
     async with pool.connection() as connection:  # a bug that leaves the operator behind, for the session
         await connection.execute("select set_config('loci.agent', %s, false)", [str(UUID(int=0))])
-    async with transaction(pool, key_hash=neighbour.key, namespace=None, role="reader") as tx:
+    async with open_transaction(pool, key_hash=neighbour.key, namespace=None, role="reader") as tx:
         assert await tx.rows(JsonObject, "select content from loci_data.memories") == [{"content": "mine"}]
     with pytest.raises(errors.InsufficientPrivilege):
-        async with transaction(pool, key_hash=neighbour.key, namespace=neighbour.secret.world.name, role="reader") as tx:
+        async with open_transaction(pool, key_hash=neighbour.key, namespace=neighbour.secret.world.name, role="reader") as tx:
             await tx.rows(JsonObject, "select content from loci_data.memories")
     await pool.close()
 
@@ -259,7 +259,7 @@ async def test_after_a_refusal_the_rest_of_a_pipeline_is_not_run(neighbour: Neig
     cursors = list[Any]()
 
     async def ask_all() -> None:
-        async with transaction(pool, key_hash=bytes(32), namespace=neighbour.secret.world.name, role="reader") as tx:
+        async with open_transaction(pool, key_hash=bytes(32), namespace=neighbour.secret.world.name, role="reader") as tx:
             cursors.extend([await tx.send(JsonObject, "select content from loci_data.memories") for _ in range(3)])
             await cursors[0].all()
 
@@ -268,7 +268,7 @@ async def test_after_a_refusal_the_rest_of_a_pipeline_is_not_run(neighbour: Neig
     for cursor in cursors:
         with pytest.raises(psycopg.Error):
             await cursor.all()
-    async with transaction(pool, key_hash=OPERATOR, namespace=neighbour.world.name, role="reader") as tx:
+    async with open_transaction(pool, key_hash=OPERATOR, namespace=neighbour.world.name, role="reader") as tx:
         assert await tx.rows(JsonObject, "select content from loci.list_memories(%(namespace)s)") == [{"content": "mine"}]
     await pool.close()
 

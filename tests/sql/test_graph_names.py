@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from psycopg.errors import InvalidParameterValue, NoDataFound, UniqueViolation
 from psycopg.types.json import Jsonb
 
-from service.text.names import find_names, phrases
+from service.text.names import find_names, list_name_phrases
 from tests.factories import Row, World, stated
 from tests.undoing import observe, operation, undo
 
@@ -432,7 +432,7 @@ def read(world: World, *texts: str) -> list[Any]:
     ids = []
     for text in texts:
         ids.append(world.write(text)["id"])
-        names = phrases(find_names(text))
+        names = list_name_phrases(find_names(text))
         world.rows(
             """select loci_api.store_found_names(array_fill(%(ns_id)s::integer, array[%(count)s]), array_fill(%(id)s::uuid,
                       array[%(count)s]), %(names)s, array[%(ns_id)s::integer], array[%(id)s::uuid])""",

@@ -13,7 +13,7 @@ from psycopg import sql
 from psycopg.rows import dict_row
 
 from db.health import Check, check_revision, is_replayed
-from db.migrate import NewerSchema, _config, head, is_known, upgrade
+from db.migrate import NewerSchema, _make_config, is_known, newest_revision, upgrade
 from migrations.replay import LOCK, StillNeeded
 from tests.databases import VERSION, Database, Server, as_shipped
 
@@ -94,7 +94,7 @@ def test_an_upgrade_from_nothing_gives_the_same_wherever_it_runs(fresh: Database
 
 def test_a_downgrade_to_nothing_can_be_followed_by_an_upgrade(cloned: Database) -> None:
     before = ask(cloned, STRUCTURE)
-    command.downgrade(_config(cloned.admin_url), "base")
+    command.downgrade(_make_config(cloned.admin_url), "base")
     assert ask(cloned, "select from pg_namespace where nspname like 'loci%'") == []
     upgrade(cloned.admin_url)
     assert ask(cloned, STRUCTURE) == before
@@ -245,8 +245,8 @@ def test_an_upgrade_that_fails_leaves_the_note_of_what_is_there(cloned: Database
 
 
 def test_there_is_one_head_and_every_revision_is_known() -> None:
-    scripts = ScriptDirectory.from_config(_config())
-    assert scripts.get_heads() == [head()]
+    scripts = ScriptDirectory.from_config(_make_config())
+    assert scripts.get_heads() == [newest_revision()]
     assert [script.revision for script in scripts.walk_revisions() if not is_known(script.revision)] == []
     assert not is_known("of a later version")
 

@@ -13,7 +13,7 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from service.text import dates, facts, names, sensitive
-from service.text.corrections import completed
+from service.text.corrections import complete_correction
 from service.text.periods import period_of
 from tests.factories import World
 from tests.services import PATIENCE
@@ -50,12 +50,12 @@ def test_what_marks_a_number_on_the_way_may_stand_in_a_text(world: World) -> Non
 @pytest.mark.parametrize(
     "read",
     [
-        facts.split,
+        facts.split_facts,
         sensitive.is_sensitive,
         names.find_names,
-        lambda text: dates.resolve(text, date(2026, 1, 1)),
+        lambda text: dates.resolve_dates(text, date(2026, 1, 1)),
         lambda text: period_of(text, datetime(2026, 1, 1, tzinfo=UTC)),
-        lambda text: completed(text, text),
+        lambda text: complete_correction(text, text),
     ],
     ids=["facts", "sensitive", "names", "dates", "periods", "corrections"],
 )

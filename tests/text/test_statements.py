@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from service.text.relations import what_is_asked
-from service.text.statements import Statement, told
+from service.text.relations import find_asked_relation
+from service.text.statements import Statement, match_statements
 
 START = datetime(2024, 1, 1, tzinfo=UTC)
 Said = tuple[str, float] | tuple[str, float, str]
@@ -13,13 +13,13 @@ Said = tuple[str, float] | tuple[str, float, str]
 
 def answers(question: str, *said: Said) -> tuple[list[str], list[str]]:
     """Contents that tell what is asked, the latest first, and others about the same; of each content and score, the oldest first."""
-    asked = what_is_asked(question, past=False)
+    asked = find_asked_relation(question, past=False)
     assert asked is not None
     statements = [
         Statement(nth, each[1], each[0], tuple(each[2:]), (START + timedelta(days=nth), START, nth))
         for nth, each in enumerate(said)
     ]
-    found = told(statements, asked)
+    found = match_statements(statements, asked)
     return [each.content for each in found.same], [each.content for each in found.others]
 
 

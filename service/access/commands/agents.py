@@ -21,7 +21,7 @@ def agent_id(rest: Rest, name: str) -> str:
     except ValueError:
         pass
     me = rest.get("/agents/me")
-    found = {str(row["agent_id"]) for row in _granted(rest) if row["agent"] == name}
+    found = {str(row["agent_id"]) for row in _list_granted_agents(rest) if row["agent"] == name}
     found |= {str(me["agent_id"])} if me["name"] == name else set()
     if len(found) == 1:
         return found.pop()
@@ -32,10 +32,10 @@ def agent_id(rest: Rest, name: str) -> str:
     )
 
 
-def _granted(rest: Rest) -> list[dict[str, Any]]:
+def _list_granted_agents(rest: Rest) -> list[dict[str, Any]]:
     """Agents with a role here, where the caller may know them."""
     try:
-        return rest.items("/grants")
+        return rest.list_items("/grants")
     except LociError as error:
         if error.status == 403:  # noqa: PLR2004 (a status)
             return []

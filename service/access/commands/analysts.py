@@ -10,9 +10,9 @@ from typing import Annotated, Any
 
 import typer
 
-from service.cli.output import echo, print_json, print_table, show
-from service.cli.session import command_origin, reach, run_in
-from service.cli.shell import App, Failure, first_line, parse_time, read_stdin, said, tell, wants_json
+from service.cli.output import echo, format_cell, print_json, print_table
+from service.cli.session import command_origin, find_database_url, run_in
+from service.cli.shell import App, Failure, first_line, message_printer, parse_time, read_stdin, tell_result, wants_json
 
 app = App("Logins that query in SQL, and the namespaces that they see.")
 Login = Annotated[str, typer.Argument(metavar="NAME", help="Name of the login.")]
@@ -21,7 +21,7 @@ Expires = Annotated[
 ]
 Namespace = Annotated[str, typer.Option("--namespace", "-n", envvar="LOCI_NAMESPACE", help="Namespace to read.")]
 FromStdin = Annotated[bool, typer.Option("--password-stdin", help="Read the password from stdin; default: one is made and shown.")]
-LONGEST = 63  # bytes in a name of PostgreSQL
+LONGEST_NAME_BYTES = 63  # bytes in a name of PostgreSQL
 SHORTEST_PASSWORD = 12
 
 
@@ -51,8 +51,8 @@ def create(
     _check_name(name)
     if not re.fullmatch(r"[1-9]\d{0,8}(ms|s|min|h)", timeout):
         raise typer.BadParameter(f"{timeout!r} is not a time such as 500ms, 30s or 5min", param_hint="--timeout")
-    password = _password(password_stdin)
-    with _server() as server:
+    password = _read_password(password_stdin)
+    with _reach_server() as server:
         limited = analysts.create_analyst(
             server.owner,
             login=name,
@@ -69,7 +69,7 @@ def create(
         return
     if not limited:
         echo("temporary files of its queries are not limited: only a superuser may set temp_file_limit", err=True)
-    _show(name, uri, None if password_stdin else password)
+    _show_login(name, uri, None if password_stdin else password)
 
 
 @app.command()
@@ -80,14 +80,14 @@ def password(name: Login, password_stdin: FromStdin = False) -> None:
     """
     from service.access import analysts
 
-    new = _password(password_stdin)
-    with _server() as server:
+    new = _read_password(password_stdin)
+    with _reach_server() as server:
         analysts.set_password(server.owner, login=name, password=new, origin=command_origin())
         uri = analysts.uri_of(server.service, name, server.address)
     if wants_json():
         print_json({"name": name, "uri": uri, "password": None if password_stdin else new})
     else:
-        _show(name, uri, None if password_stdin else new)
+        _show_login(name, uri, None if password_stdin else new)
 
 
 @app.command()
@@ -95,9 +95,9 @@ def drop(name: Login) -> None:
     """End an analyst's sessions, and remove login and grants."""
     from service.access import analysts
 
-    with _server() as server:
+    with _reach_server() as server:
         analysts.drop_analyst(server.owner, login=name, origin=command_origin())
-    tell({"name": name, "dropped": True}, said(f"dropped {name}"))
+    tell_result({"name": name, "dropped": True}, message_printer(f"dropped {name}"))
 
 
 @app.command()
@@ -108,16 +108,16 @@ def uri(name: Login) -> None:
     """
     from service.access import analysts
 
-    with _server() as server:
+    with _reach_server() as server:
         places = analysts.list_places(server.owner, login=name, origin=command_origin())
         here = analysts.uri_of(server.service, name, server.address)
     if not places:
-        tell({"name": name, "uri": here}, said(here))
+        tell_result({"name": name, "uri": here}, message_printer(here))
         return
     rows = [(place["cell"], place["namespaces"], analysts.uri_of(place["database_url"], name)) for place in places]
     shown = [{"cell": cell, "namespaces": names, "uri": address} for cell, names, address in rows]
     table = [(str(cell), ", ".join(names), address) for cell, names, address in rows]
-    tell({"name": name, "cells": shown}, lambda: print_table(("cell", "namespaces", "uri"), table))
+    tell_result({"name": name, "cells": shown}, lambda: print_table(("cell", "namespaces", "uri"), table))
 
 
 @app.command("list")
@@ -132,7 +132,12 @@ def list_() -> None:
     print_table(
         ("name", "reads", "statement limit", "created_at"),
         (
-            (row["login"], ", ".join(_reads(grant) for grant in row["namespaces"]), str(row["statement_limit"]), row["created_at"])
+            (
+                row["login"],
+                ", ".join(_describe_access(grant) for grant in row["namespaces"]),
+                str(row["statement_limit"]),
+                row["created_at"],
+            )
             for row in rows
         ),
         fold="reads",
@@ -145,7 +150,7 @@ def grant(name: Login, namespace: Namespace = "default", expires: Expires = None
     from service.access import analysts
 
     run_in(namespace, lambda tx: analysts.grant_analyst(tx, login=name, expires_at=expires), "admin")
-    tell({"name": name, "namespace": namespace, "expires_at": expires}, said(f"{name} reads {namespace}"))
+    tell_result({"name": name, "namespace": namespace, "expires_at": expires}, message_printer(f"{name} reads {namespace}"))
 
 
 @app.command()
@@ -154,11 +159,11 @@ def revoke(name: Login, namespace: Namespace = "default") -> None:
     from service.access import analysts
 
     run_in(namespace, lambda tx: analysts.revoke_analyst(tx, login=name), "admin")
-    tell({"name": name, "namespace": namespace, "revoked": True}, said(f"{name} does not read {namespace}"))
+    tell_result({"name": name, "namespace": namespace, "revoked": True}, message_printer(f"{name} does not read {namespace}"))
 
 
 @contextmanager
-def _server() -> Iterator[Server]:
+def _reach_server() -> Iterator[Server]:
     """Reach the server as the one who may make roles, and say in a line what stands against it."""
     import psycopg
 
@@ -175,9 +180,9 @@ def _server() -> Iterator[Server]:
         if settings.migration_url:
             yield Server(settings.migration_url, settings.database_url or settings.migration_url, settings.analyst_address)
         else:
-            service, server = reach(settings)
-            listens = server.address if server else None
-            yield Server(server.url("postgres") if server else service, service, settings.analyst_address or listens)
+            service, server = find_database_url(settings)
+            listens = server.tcp_address if server else None
+            yield Server(server.connection_url("postgres") if server else service, service, settings.analyst_address or listens)
     except psycopg.errors.InsufficientPrivilege as error:
         raise Failure(
             f"the role of LOCI_MIGRATION_URL lacks rights: {error.diag.message_primary}",
@@ -188,17 +193,18 @@ def _server() -> Iterator[Server]:
         raise Failure(f"the login is still in use: {detail}", "Its objects in other databases go first.") from None
     finally:
         if server is not None:
-            server.stop()
+            server.leave_server()
 
 
 def _check_name(name: str) -> None:
-    if not name or len(name.encode()) > LONGEST or not name.isprintable() or name.startswith(("pg_", "loci_")):
+    if not name or len(name.encode()) > LONGEST_NAME_BYTES or not name.isprintable() or name.startswith(("pg_", "loci_")):
         raise typer.BadParameter(
-            f"{name!r} must be 1 to {LONGEST} bytes of printable text, and not begin with pg_ or loci_", param_hint="NAME"
+            f"{name!r} must be 1 to {LONGEST_NAME_BYTES} bytes of printable text, and not begin with pg_ or loci_",
+            param_hint="NAME",
         )
 
 
-def _password(from_stdin: bool) -> str:
+def _read_password(from_stdin: bool) -> str:
     if not from_stdin:
         return secrets.token_urlsafe(24)
     given = read_stdin(line=True).rstrip("\r\n")
@@ -207,7 +213,7 @@ def _password(from_stdin: bool) -> str:
     return given
 
 
-def _show(name: str, uri: str, password: str | None) -> None:
+def _show_login(name: str, uri: str, password: str | None) -> None:
     if password is not None:
         echo(password)
         echo(f"password of {name}. Keep it now: it cannot be shown again.", err=True)
@@ -219,6 +225,6 @@ def _show(name: str, uri: str, password: str | None) -> None:
         )
 
 
-def _reads(grant: dict[str, Any]) -> str:
+def _describe_access(grant: dict[str, Any]) -> str:
     until = grant["expires_at"]
-    return f"{grant['namespace']} (until {show(until, 'expires_at')})" if until else str(grant["namespace"])
+    return f"{grant['namespace']} (until {format_cell(until, 'expires_at')})" if until else str(grant["namespace"])

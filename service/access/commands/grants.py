@@ -7,8 +7,8 @@ import typer
 
 from service.access.commands.agents import Agent, agent_id
 from service.access.commands.keys import Role
-from service.cli.rest import service
-from service.cli.shell import App, Namespace, parse_time, said, tell, tell_rows
+from service.cli.rest import open_service
+from service.cli.shell import App, Namespace, message_printer, parse_time, tell_result, tell_rows
 
 app = App("Give agents a role in a namespace, or take it away.")
 
@@ -23,27 +23,27 @@ def set_(
     ] = None,
 ) -> None:
     """Give an agent a role, or change the one it has."""
-    with service(namespace) as rest:
+    with open_service(namespace) as rest:
         row = rest.put("/grants/{agent_id}", {"agent_id": agent_id(rest, agent)}, role=role.value, expires_at=expires)
-        within = rest.name()
-    tell(row, said(f"{row['agent'] or 'the agent'} ({row['agent_id']}) is {role.value} in namespace {within}"))
+        within = rest.find_namespace_name()
+    tell_result(row, message_printer(f"{row['agent'] or 'the agent'} ({row['agent_id']}) is {role.value} in namespace {within}"))
 
 
 @app.command("list")
 def list_(namespace: Namespace = None) -> None:
     """List the agents that have a role in a namespace."""
-    with service(namespace) as rest:
-        rows = rest.items("/grants")
+    with open_service(namespace) as rest:
+        rows = rest.list_items("/grants")
     tell_rows(rows, "agent_id", "agent", "kind", "role", "accepted", "expires_at", "expired")
 
 
 @app.command()
 def revoke(agent: Agent, namespace: Namespace = None) -> None:
     """Take an agent's role away; its keys stay."""
-    with service(namespace) as rest:
+    with open_service(namespace) as rest:
         row = rest.delete("/grants/{agent_id}", {"agent_id": agent_id(rest, agent)})
-        within = rest.name()
-    tell(row, said(f"revoked the grant of {row['agent_id']} in namespace {within}"))
+        within = rest.find_namespace_name()
+    tell_result(row, message_printer(f"revoked the grant of {row['agent_id']} in namespace {within}"))
 
 
 @app.command()
@@ -55,7 +55,9 @@ def leave(
 
     Undoing that gives the agent nothing that it does not accept again.
     """
-    with service(namespace) as rest:
-        of, within = agent_id(rest, agent) if agent else None, rest.name()
+    with open_service(namespace) as rest:
+        of, within = agent_id(rest, agent) if agent else None, rest.find_namespace_name()
         rest.delete("/agents/me/grants/{name}", {"name": within}, agent=of)
-    tell({"agent_id": of, "namespace": within, "left": True}, said(f"{of or 'the caller'} has left namespace {within}"))
+    tell_result(
+        {"agent_id": of, "namespace": within, "left": True}, message_printer(f"{of or 'the caller'} has left namespace {within}")
+    )

@@ -9,8 +9,8 @@ import typer
 
 from service.access.commands.agents import agent_id
 from service.cli.output import echo
-from service.cli.rest import service
-from service.cli.shell import App, Namespace, parse_time, said, tell, tell_rows
+from service.cli.rest import open_service
+from service.cli.shell import App, Namespace, message_printer, parse_time, tell_result, tell_rows
 
 app = App("Make, list, rotate and revoke API keys.")
 Key = Annotated[UUID, typer.Argument(metavar="ID", help="Id of the key.")]
@@ -58,26 +58,26 @@ def create(
     Only its hash is stored.
     """
     stated = {"role": role and role.value, "name": name, "expires_at": expires, "scope": scope.value, "rate_limit": rate_limit}
-    with service(namespace) as rest:
+    with open_service(namespace) as rest:
         limits = {"namespaces": only or None, "default_namespace": default, "space": space, "user": user, "time_zone": time_zone}
         of = agent_id(rest, agent) if agent else None
         row = rest.post_once("/keys", **stated, **limits, agent_id=of)
-        within = rest.name()
-    _show(row, within)
+        within = rest.find_namespace_name()
+    _print_key(row, within)
 
 
-def _show(row: dict[str, Any], namespace: str) -> None:
+def _print_key(row: dict[str, Any], namespace: str) -> None:
     """Print a key, this once."""
 
-    def shown() -> None:
+    def print_fields() -> None:
         echo(row["key"])
         kept = "Keep it now: it cannot be shown again."
-        echo(f"{_reach(row, namespace)}, id {row['id']}. {kept}", err=True)
+        echo(f"{_describe_reach(row, namespace)}, id {row['id']}. {kept}", err=True)
 
-    tell({**row, "namespace": namespace}, shown)
+    tell_result({**row, "namespace": namespace}, print_fields)
 
 
-def _reach(row: dict[str, Any], namespace: str) -> str:
+def _describe_reach(row: dict[str, Any], namespace: str) -> str:
     """A key's role in a namespace; where its agent has no role there, the key works elsewhere."""
     if row["role"] is not None:
         return f"{row['role']} in namespace {namespace}"
@@ -88,8 +88,8 @@ def _reach(row: dict[str, Any], namespace: str) -> str:
 @app.command("list")
 def list_(namespace: Namespace = None) -> None:
     """List the keys that reach a namespace, newest first."""
-    with service(namespace) as rest:
-        rows = rest.items("/keys")
+    with open_service(namespace) as rest:
+        rows = rest.list_items("/keys")
     tell_rows(rows, "id", "name", "role", "scope", "space", "rate_limit", "created_at", "expires_at", "revoked_at", "last_used_at")
 
 
@@ -106,9 +106,9 @@ def change(
     stated = {"name": name, "expires_at": expires, "rate_limit": rate_limit}
     changes: dict[str, Any] = {field: value for field, value in stated.items() if value is not None}
     changes |= {"rate_limit": None} if no_rate_limit else {}
-    with service(namespace) as rest:
+    with open_service(namespace) as rest:
         row = rest.patch("/keys/{id}", {"id": id}, **changes)
-    tell(row, said(f"changed {id}"))
+    tell_result(row, message_printer(f"changed {id}"))
 
 
 @app.command()
@@ -122,18 +122,18 @@ def rotate(
     ] = None,
 ) -> None:
     """Put a new key in the place of one, and print it, this once."""
-    with service(namespace) as rest:
+    with open_service(namespace) as rest:
         row = rest.post_once("/keys/{id}/rotate", {"id": id}, grace_seconds=grace, expires_at=expires)
-        within = rest.name()
-    _show(row, within)
+        within = rest.find_namespace_name()
+    _print_key(row, within)
 
 
 @app.command()
 def revoke(id: Key, namespace: Namespace = None) -> None:
     """End a key at once."""
-    with service(namespace) as rest:
+    with open_service(namespace) as rest:
         rest.delete("/keys/{id}", {"id": id})
-    tell({"id": id, "revoked": True}, said(f"revoked {id}"))
+    tell_result({"id": id, "revoked": True}, message_printer(f"revoked {id}"))
 
 
 @app.command()
@@ -145,6 +145,6 @@ def uses(
 
     Requests by namespace, hour, address and outcome.
     """
-    with service(namespace) as rest:
-        rows = rest.items("/keys/refusals") if id is None else rest.items("/keys/{id}/uses", {"id": id})
+    with open_service(namespace) as rest:
+        rows = rest.list_items("/keys/refusals") if id is None else rest.list_items("/keys/{id}/uses", {"id": id})
     tell_rows(rows, *(() if id is None else ("namespace",)), "hour", "address", "outcome", "requests", "first_at", "last_at")

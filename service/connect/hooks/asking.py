@@ -21,10 +21,10 @@ class Unanswered(Exception):
         self.status = status
 
 
-def ask(address: Address, path: str, body: dict[str, Any], seconds: float, idempotency_key: str | None = None) -> Any:
+def post_json(address: Address, path: str, body: dict[str, Any], seconds: float, idempotency_key: str | None = None) -> Any:
     """POST, and give what comes back. Raises Unanswered, also where it takes longer: a thread waits, and nobody for it."""
     found: list[Any] = []
-    waiting = threading.Thread(target=_ask, args=(address, path, body, seconds, idempotency_key, found), daemon=True)
+    waiting = threading.Thread(target=_post_in_thread, args=(address, path, body, seconds, idempotency_key, found), daemon=True)
     waiting.start()
     waiting.join(seconds)
     if not found:
@@ -34,16 +34,18 @@ def ask(address: Address, path: str, body: dict[str, Any], seconds: float, idemp
     return found[0]
 
 
-def _ask(address: Address, path: str, body: dict[str, Any], seconds: float, idempotency_key: str | None, found: list[Any]) -> None:
+def _post_in_thread(
+    address: Address, path: str, body: dict[str, Any], seconds: float, idempotency_key: str | None, found: list[Any]
+) -> None:
     try:
-        found.append(_reply(address, path, body, seconds, idempotency_key))
+        found.append(_read_reply(address, path, body, seconds, idempotency_key))
     except Unanswered as error:
         found.append(error)
     except (OSError, HTTPException, ValueError) as error:
         found.append(Unanswered(f"{address.url}: {error}"))
 
 
-def _reply(address: Address, path: str, body: dict[str, Any], seconds: float, idempotency_key: str | None) -> Any:
+def _read_reply(address: Address, path: str, body: dict[str, Any], seconds: float, idempotency_key: str | None) -> Any:
     where = urlsplit(address.url)
     if where.scheme not in {"http", "https"} or not where.hostname:
         raise Unanswered(f"{address.url!r} is no address of a service")

@@ -28,7 +28,7 @@ CHANGES, MEETINGS = 0.35, 0.12
 LEAST_MEETINGS = 4
 
 
-def redact(text: str) -> str:
+def redact_secrets(text: str) -> str:
     """A text without secrets, and without what stands between <private> and </private>."""
     text = _PRIVATE.sub(LEFT_OUT, text)
     text = _FRAMED.sub(LEFT_OUT, text)

@@ -12,9 +12,9 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from service.connect.hooks.redaction import redact
+from service.connect.hooks.redaction import redact_secrets
 
-LONGEST = 20_000  # characters of a message; what is longer was pasted
+LONGEST_MESSAGE_CHARACTERS = 20_000  # characters of a message; what is longer was pasted
 _PROGRAMS = re.compile(
     r"<(command-[a-z]+|local-command-[a-z]+|bash-[a-z]+|system-reminder|task-notification)>.*?</\1>"
     r"|\[Request interrupted by user[^\]]*\]",
@@ -33,7 +33,7 @@ class Said:
     uuid: str
     end: int
 
-    def message(self) -> dict[str, Any]:
+    def as_message(self) -> dict[str, Any]:
         """As `/remember` takes it."""
         return {"role": self.role, "content": self.content, **({"said_at": self.said_at} if self.said_at else {})}
 
@@ -48,11 +48,11 @@ def read_said(path: Path, start: int, end: int | None = None) -> tuple[list[Said
             if not line.endswith(b"\n") or (end is not None and place >= end):
                 break
             place += len(line)
-            found.extend(_said(line, place))
+            found.extend(_read_line(line, place))
     return list(_without_narration(found)), place
 
 
-def _said(line: bytes, end: int) -> Iterator[Said]:
+def _read_line(line: bytes, end: int) -> Iterator[Said]:
     try:
         entry = json.loads(line)
     except ValueError:
@@ -60,14 +60,14 @@ def _said(line: bytes, end: int) -> Iterator[Said]:
     if not isinstance(entry, dict) or entry.get("type") not in {"user", "assistant"} or any(entry.get(note) for note in NOTES):
         return
     message = entry.get("message")
-    text = _text(message.get("content")) if isinstance(message, dict) else ""
-    content = redact(_PROGRAMS.sub("", text)[:LONGEST]).strip()
+    text = _join_text_parts(message.get("content")) if isinstance(message, dict) else ""
+    content = redact_secrets(_PROGRAMS.sub("", text)[:LONGEST_MESSAGE_CHARACTERS]).strip()
     if content:
         said_at = entry.get("timestamp")
         yield Said(entry["type"], content, said_at if isinstance(said_at, str) else None, str(entry.get("uuid") or end), end)
 
 
-def _text(content: object) -> str:
+def _join_text_parts(content: object) -> str:
     """Words of a message: a text, or its parts of that type."""
     if isinstance(content, str):
         return content

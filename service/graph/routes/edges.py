@@ -27,8 +27,8 @@ from loci.models.graph import (
 from service.graph import decay, edges
 from service.http.caller import CallerDependency
 from service.http.parameters import AsOf, Cursor, KnownAt, Limit
-from service.http.replies import reply
-from service.http.responses import problems
+from service.http.replies import reply_json
+from service.http.responses import document_problems
 
 router = APIRouter(tags=["graph"])
 EdgeId = Annotated[UUID, Path(description="Id of the edge")]
@@ -39,7 +39,7 @@ Faded = Annotated[
 EdgeTypeName = Annotated[Text, Path(description="A type of edges, such as works_on")]
 
 
-@router.post("/edges", status_code=201, response_model=EdgeWritten, responses=problems(404, 409))
+@router.post("/edges", status_code=201, response_model=EdgeWritten, responses=document_problems(404, 409))
 async def observe_edge(body: EdgeWrite, caller: CallerDependency) -> Response:
     """Observe an edge. Names are resolved or created; seen in a new conversation, it has full confidence again.
 
@@ -48,17 +48,17 @@ async def observe_edge(body: EdgeWrite, caller: CallerDependency) -> Response:
     return await caller.write(lambda tx: edges.observe_edge(tx, body), status=201)
 
 
-@router.post("/edges/batch", response_model=EdgesObserved, responses=problems(404, 409))
+@router.post("/edges/batch", response_model=EdgesObserved, responses=document_problems(404, 409))
 async def observe_edges(body: EdgeBatch, caller: CallerDependency) -> Response:
     """Observe up to 10,000 edges, all or nothing."""
 
-    async def work(tx: Transaction) -> Any:
+    async def write_observations(tx: Transaction) -> Any:
         return {"items": await edges.observe_edges(tx, body.items)}
 
-    return await caller.write(work)
+    return await caller.write(write_observations)
 
 
-@router.get("/edges", response_model=EdgePage, responses=problems(404))
+@router.get("/edges", response_model=EdgePage, responses=document_problems(404))
 async def list_edges(
     caller: CallerDependency,
     limit: Limit = 50,
@@ -70,7 +70,7 @@ async def list_edges(
     known_at: KnownAt = None,
 ) -> Response:
     """List edges with their effective confidence at `as_of`, as known at `known_at`; without faded ones, with, or only them."""
-    return reply(
+    return reply_json(
         await caller.read(
             lambda tx: edges.list_edges(
                 tx, entity=entity, type=type, faded=faded, as_of=as_of, known_at=known_at, limit=limit, cursor=cursor
@@ -79,7 +79,7 @@ async def list_edges(
     )
 
 
-@router.get("/edges/{id}", response_model=EdgeDetail, responses=problems(404))
+@router.get("/edges/{id}", response_model=EdgeDetail, responses=document_problems(404))
 async def get_edge(
     id: EdgeId,
     caller: CallerDependency,
@@ -88,34 +88,34 @@ async def get_edge(
     known_at: KnownAt = None,
 ) -> Response:
     """Show an edge at `as_of`, as known at `known_at`, with the spells in which it holds and what was observed of it."""
-    return reply(await caller.read(lambda tx: edges.get_edge(tx, id=id, as_of=as_of, known_at=known_at, limit=limit)))
+    return reply_json(await caller.read(lambda tx: edges.get_edge(tx, id=id, as_of=as_of, known_at=known_at, limit=limit)))
 
 
-@router.patch("/edges/{id}", response_model=EdgeOut, responses=problems(404))
+@router.patch("/edges/{id}", response_model=EdgeOut, responses=document_problems(404))
 async def change_edge(id: EdgeId, body: EdgeChanges, caller: CallerDependency) -> Response:
     """Correct confidence, strength or validity of an edge, as one operation. `valid_to=null`: it still holds."""
     return await caller.write(lambda tx: edges.update_edge(tx, id=id, changes=body.stated()))
 
 
-@router.delete("/edges/{id}", response_model=EdgeOut, responses=problems(404))
+@router.delete("/edges/{id}", response_model=EdgeOut, responses=document_problems(404))
 async def delete_edge(id: EdgeId, caller: CallerDependency) -> Response:
     """Take an edge back: no longer believed, kept as history."""
     return await caller.write(lambda tx: edges.delete_edge(tx, id=id))
 
 
-@router.get("/edge-types", response_model=EdgeTypePage, responses=problems())
+@router.get("/edge-types", response_model=EdgeTypePage, responses=document_problems())
 async def list_edge_types(caller: CallerDependency, limit: Limit = 100, cursor: Cursor = None) -> Response:
     """List types of edges in the order of the alphabet, with the rates in force and how many edges they have."""
-    return reply(await caller.read(lambda tx: edges.list_edge_types(tx, limit=limit, cursor=cursor)))
+    return reply_json(await caller.read(lambda tx: edges.list_edge_types(tx, limit=limit, cursor=cursor)))
 
 
-@router.get("/edge-types/{type:path}", response_model=EdgeTypeOut, responses=problems(404))
+@router.get("/edge-types/{type:path}", response_model=EdgeTypeOut, responses=document_problems(404))
 async def get_edge_type(type: EdgeTypeName, caller: CallerDependency) -> Response:
     """Settings of an edge type."""
-    return reply(await caller.read(lambda tx: edges.get_edge_type(tx, type=type)))
+    return reply_json(await caller.read(lambda tx: edges.get_edge_type(tx, type=type)))
 
 
-@router.put("/edge-types/{type:path}", response_model=EdgeTypeChanged, responses=problems(404))
+@router.put("/edge-types/{type:path}", response_model=EdgeTypeChanged, responses=document_problems(404))
 async def set_edge_type(type: EdgeTypeName, body: EdgeTypeChanges, caller: CallerDependency) -> Response:
     """Change settings of an edge type; says how many edges faded and how many came back.
 
@@ -124,14 +124,14 @@ async def set_edge_type(type: EdgeTypeName, body: EdgeTypeChanges, caller: Calle
     return await caller.write_in_steps(lambda tx: edges.set_edge_type(tx, type=type, changes=body.stated()), decay.edge_type_step)
 
 
-@router.post("/edges/decay", response_model=Recalculated, responses=problems(404))
+@router.post("/edges/decay", response_model=Recalculated, responses=document_problems(404))
 async def decay_edges(body: DecayInput, caller: CallerDependency) -> Response:
     """Recalculate when edges of a type, or of all, fade; says how many are faded, and how many since the last time.
 
     Reading never needs it. A type need not be used yet.
     """
 
-    async def step(tx: Transaction, _: Any) -> Any:
+    async def continue_decay(tx: Transaction, _: Any) -> Any:
         return await decay.recalculation_step(tx, type=body.type)
 
-    return await caller.write_in_steps(lambda tx: decay.begin_decay_change(tx, type=body.type), step)
+    return await caller.write_in_steps(lambda tx: decay.begin_decay_change(tx, type=body.type), continue_decay)

@@ -20,31 +20,31 @@ from loci.models.graph import (
 from service.graph import merges
 from service.http.caller import CallerDependency
 from service.http.parameters import Cursor, EntityRef, Limit
-from service.http.replies import reply
-from service.http.responses import problems
+from service.http.replies import reply_json
+from service.http.responses import document_problems
 
 router = APIRouter(tags=["entities"])
 
 
-@router.post("/entities/merge-duplicates", response_model=Duplicates, responses=problems())
+@router.post("/entities/merge-duplicates", response_model=Duplicates, responses=document_problems())
 async def merge_duplicate_entities(body: DuplicatesInput, caller: CallerDependency) -> Response:
     """Merge entities whose names differ in spelling only; with `dry_run` say which, and which others mean the same."""
     return await caller.write(lambda tx: merges.merge_duplicate_entities(tx, dry_run=body.dry_run, limit=body.limit))
 
 
-@router.post("/entities/{ref:path}/merge", response_model=EntityMerged, responses=problems(404, 409))
+@router.post("/entities/{ref:path}/merge", response_model=EntityMerged, responses=document_problems(404, 409))
 async def merge_entities(ref: EntityRef, body: MergeInput, caller: CallerDependency) -> Response:
     """Make one entity of two: the other's names, edges, mentions and aspects go to this one. `merge_id` undoes it."""
     return await caller.write(lambda tx: merges.merge_entities(tx, into=ref, other=body.other, reason=body.reason))
 
 
-@router.post("/entities/{ref:path}/split", status_code=201, response_model=EntityMerged, responses=problems(404, 409))
+@router.post("/entities/{ref:path}/split", status_code=201, response_model=EntityMerged, responses=document_problems(404, 409))
 async def split_entity(ref: EntityRef, body: SplitInput, caller: CallerDependency) -> Response:
     """Make a new entity of a part of one: edges, mentions, aspects and aliases that are its own. `merge_id` undoes it."""
     return await caller.write(lambda tx: merges.split_entity(tx, ref=ref, split=body.stated()), status=201)
 
 
-@router.get("/merges", response_model=MergePage, responses=problems(404))
+@router.get("/merges", response_model=MergePage, responses=document_problems(404))
 async def list_merges(
     caller: CallerDependency,
     limit: Limit = 50,
@@ -52,10 +52,10 @@ async def list_merges(
     entity: Annotated[Text | None, Query(description="Merges and splits of this entity: id, name or alias")] = None,
 ) -> Response:
     """Merges and splits of the namespace, or of an entity, newest first; undone ones too."""
-    return reply(await caller.read(lambda tx: merges.list_merges(tx, entity=entity, limit=limit, cursor=cursor)))
+    return reply_json(await caller.read(lambda tx: merges.list_merges(tx, entity=entity, limit=limit, cursor=cursor)))
 
 
-@router.post("/merges/{id}/undo", response_model=Undone, responses=problems(404, 409))
+@router.post("/merges/{id}/undo", response_model=Undone, responses=document_problems(404, 409))
 async def undo_merge(
     id: Annotated[UUID, Path(description="Id of the merge or split")], caller: CallerDependency, body: UndoMergeInput | None = None
 ) -> Response:

@@ -10,13 +10,13 @@ from loci.models.graph import Constellation, GraphContext, GraphContextInput, Tr
 from service.graph import constellation, traversal
 from service.http.caller import CallerDependency
 from service.http.parameters import AsOf, KnownAt
-from service.http.replies import reply
-from service.http.responses import problems
+from service.http.replies import reply_json
+from service.http.responses import document_problems
 
 router = APIRouter(tags=["graph"])
 
 
-@router.get("/knowledge/constellation", response_model=Constellation, responses=problems(404))
+@router.get("/knowledge/constellation", response_model=Constellation, responses=document_problems(404))
 async def show_constellation(
     caller: CallerDependency,
     limit: Annotated[int | None, Query(ge=1, le=10_000, description="Entities; default: setting constellation_entities")] = None,
@@ -29,19 +29,21 @@ async def show_constellation(
     Each stands at a place that is found once and kept: at every moment and for everybody the same.
     """
     resources, read = caller.state.resources, caller.read
-    return reply(await constellation.constellation(resources, read, limit=limit, as_of=as_of, known_at=known_at, history=history))
+    return reply_json(
+        await constellation.constellation(resources, read, limit=limit, as_of=as_of, known_at=known_at, history=history)
+    )
 
 
-@router.post("/graph/traverse", response_model=Traversal, responses=problems(404))
+@router.post("/graph/traverse", response_model=Traversal, responses=document_problems(404))
 async def traverse(body: TraverseInput, caller: CallerDependency) -> Response:
     """Walk the graph breadth first from entities; every bound that cut it short is named."""
-    return reply(await caller.read(lambda tx: traversal.traverse(tx, body)))
+    return reply_json(await caller.read(lambda tx: traversal.traverse(tx, body)))
 
 
-@router.post("/graph/context", response_model=GraphContext, responses=problems())
+@router.post("/graph/context", response_model=GraphContext, responses=document_problems())
 async def graph_context(body: GraphContextInput, caller: CallerDependency) -> Response:
     """Show the graph around the entities that a message names, as data and as lines that go before an inference.
 
     The entities are touched; a key that may only read touches none.
     """
-    return reply(await with_retries(lambda: caller.read(lambda tx: traversal.graph_context(tx, body))))
+    return reply_json(await with_retries(lambda: caller.read(lambda tx: traversal.graph_context(tx, body))))

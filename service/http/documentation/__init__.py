@@ -29,26 +29,26 @@ router = APIRouter(include_in_schema=False)
 
 
 @cache
-def _file(name: str) -> bytes:
+def _read_asset(name: str) -> bytes:
     return files(__name__).joinpath(name).read_bytes()
 
 
 @router.get("/docs")
 async def documentation() -> Response:
     """The page."""
-    return Response(_file("page.html"), 200, {"Content-Security-Policy": PAGE_POLICY}, media_type="text/html; charset=utf-8")
+    return Response(_read_asset("page.html"), 200, {"Content-Security-Policy": PAGE_POLICY}, media_type="text/html; charset=utf-8")
 
 
 @router.get("/openapi.json")
 async def openapi_json(request: Request) -> Response:
     """The document itself."""
-    return Response(await request.app.state.document.read(), media_type="application/json")
+    return Response(await request.app.state.document.read_document(), media_type="application/json")
 
 
 @router.get("/docs/start.js")
 async def documentation_start() -> Response:
     """Beginning of the script that shows it."""
-    return Response(_file("start.js"), media_type="text/javascript; charset=utf-8")
+    return Response(_read_asset("start.js"), media_type="text/javascript; charset=utf-8")
 
 
 @router.get("/docs/{name}")
@@ -57,7 +57,7 @@ async def documentation_asset(name: str, accept_encoding: Annotated[str, Header(
     if name not in ASSETS:
         raise NotFound(f"no such path: /docs/{name}")
     file, media_type = ASSETS[name]
-    body, headers = _file(f"{file}.gz"), {"Cache-Control": FOREVER.decode(), "Vary": "Accept-Encoding"}
+    body, headers = _read_asset(f"{file}.gz"), {"Cache-Control": FOREVER.decode(), "Vary": "Accept-Encoding"}
     if "gzip" in accept_encoding.lower():
         headers["Content-Encoding"] = "gzip"
     else:

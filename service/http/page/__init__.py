@@ -30,7 +30,7 @@ router = APIRouter(include_in_schema=False)
 
 
 @cache
-def _file(path: Path) -> bytes | None:
+def _read_page_file(path: Path) -> bytes | None:
     return path.read_bytes() if path.is_file() else None
 
 
@@ -41,7 +41,7 @@ def is_built() -> bool:
 
 async def view() -> Response:
     """The document of every view; which one it shows is said by its address, which only the browser reads."""
-    document = _file(BUILT / "index.html")
+    document = _read_page_file(BUILT / "index.html")
     if document is None:
         return PlainTextResponse(NOT_BUILT, 404)
     return Response(document, 200, {"Content-Security-Policy": VIEW_POLICY}, media_type="text/html; charset=utf-8")
@@ -55,12 +55,12 @@ for path in sorted(VIEWS):
 async def asset(name: str, accept_encoding: Annotated[str, Header()] = "") -> Response:
     """A file of the page, compressed for who takes that. Its name changes with its content, so it may be kept for good."""
     known = FILE.fullmatch(name)
-    body = _file(BUILT / "assets" / name) if known else None
+    body = _read_page_file(BUILT / "assets" / name) if known else None
     if known is None or body is None:
         raise NotFound(f"no such path: /assets/{name}")
     headers = {"Cache-Control": FOREVER.decode(), "Vary": "Accept-Encoding"}
     taken = {part.partition(";")[0].strip().lower() for part in accept_encoding.split(",") if not part.strip().endswith("q=0")}
     for encoding, suffix in ENCODINGS:
-        if encoding in taken and (packed := _file(BUILT / "assets" / f"{name}{suffix}")) is not None:
+        if encoding in taken and (packed := _read_page_file(BUILT / "assets" / f"{name}{suffix}")) is not None:
             return Response(packed, 200, {**headers, "Content-Encoding": encoding}, media_type=TYPES[known[1]])
     return Response(body, 200, headers, media_type=TYPES[known[1]])

@@ -64,44 +64,44 @@ class Rename(Loose):
     new_path: Path
 
 
-async def _view(tx: Transaction, body: View) -> JsonObject:
-    return {"content": await files.view(tx, body.path, body.view_range)}
+async def _view_path(tx: Transaction, body: View) -> JsonObject:
+    return {"content": await files.view_path(tx, body.path, body.view_range)}
 
 
-async def _create(tx: Transaction, body: Create) -> JsonObject:
-    return {"content": await files.create(tx, body.path, body.file_text)}
+async def _create_file(tx: Transaction, body: Create) -> JsonObject:
+    return {"content": await files.create_file(tx, body.path, body.file_text)}
 
 
-async def _replace(tx: Transaction, body: Replace) -> JsonObject:
+async def _replace_text(tx: Transaction, body: Replace) -> JsonObject:
     return {"content": await files.str_replace(tx, body.path, body.old_str, body.new_str)}
 
 
-async def _insert(tx: Transaction, body: Insert) -> JsonObject:
-    return {"content": await files.insert(tx, body.path, body.insert_line, body.insert_text)}
+async def _insert_text(tx: Transaction, body: Insert) -> JsonObject:
+    return {"content": await files.insert_text(tx, body.path, body.insert_line, body.insert_text)}
 
 
-async def _delete(tx: Transaction, body: Delete) -> JsonObject:
-    return {"content": await files.delete(tx, body.path)}
+async def _delete_path(tx: Transaction, body: Delete) -> JsonObject:
+    return {"content": await files.delete_path(tx, body.path)}
 
 
-async def _rename(tx: Transaction, body: Rename) -> JsonObject:
-    return {"content": await files.rename(tx, body.old_path, body.new_path)}
+async def _rename_path(tx: Transaction, body: Rename) -> JsonObject:
+    return {"content": await files.rename_path(tx, body.old_path, body.new_path)}
 
 
-def _show(reply: JsonObject) -> Shown:
+def _show_text(reply: JsonObject) -> Shown:
     return on_its_lines(reply["content"]), {}
 
 
-def _tool(name: str, kind: Kind, description: str, arguments: type[Loose], work: Work) -> OwnTool:
-    return own_tool(NAME, name, kind, description, arguments, work, _show, schema=schema_of(arguments))
+def _make_tool(name: str, kind: Kind, description: str, arguments: type[Loose], work: Work) -> OwnTool:
+    return own_tool(NAME, name, kind, description, arguments, work, _show_text, schema=schema_of(arguments))
 
 
 OWN = (
-    _tool("view", "looks", "Show a memory file with line numbers, or the files and folders in a folder.", View, _view),
-    _tool("create", "adds", "Create a memory file; one that is there already is never overwritten.", Create, _create),
-    _tool("str_replace", "changes", "Replace a text that stands exactly once in a memory file.", Replace, _replace),
-    _tool("insert", "adds", "Insert a text behind a line of a memory file.", Insert, _insert),
-    _tool("delete", "deletes", "Delete a memory file, or a folder with everything in it.", Delete, _delete),
-    _tool("rename", "changes", "Rename or move a memory file or folder.", Rename, _rename),
+    _make_tool("view", "looks", "Show a memory file with line numbers, or the files and folders in a folder.", View, _view_path),
+    _make_tool("create", "adds", "Create a memory file; one that is there already is never overwritten.", Create, _create_file),
+    _make_tool("str_replace", "changes", "Replace a text that stands exactly once in a memory file.", Replace, _replace_text),
+    _make_tool("insert", "adds", "Insert a text behind a line of a memory file.", Insert, _insert_text),
+    _make_tool("delete", "deletes", "Delete a memory file, or a folder with everything in it.", Delete, _delete_path),
+    _make_tool("rename", "changes", "Rename or move a memory file or folder.", Rename, _rename_path),
 )
 PROFILE = Profile(NAME, NAME, "Loci as Claude's memory", {own.tool.name: own.tool for own in OWN}, INSTRUCTIONS)

@@ -10,25 +10,25 @@ from fastapi import APIRouter
 from fastapi.responses import Response
 
 from service.http.caller import CallerDependency
-from service.http.replies import reply
+from service.http.replies import reply_json
 from service.mcp.profiles import claude_memory, reference_memory
 from service.mcp.profiles.profile import OwnTool
 
 router = APIRouter(prefix="/profiles", include_in_schema=False)
 
 
-def _route(own: OwnTool) -> Callable[..., Awaitable[Response]]:
+def _make_route(own: OwnTool) -> Callable[..., Awaitable[Response]]:
     arguments: Any = own.tool.arguments
 
-    async def reads(body: arguments, caller: CallerDependency) -> Response:
-        return reply(await caller.read(lambda tx: own.work(tx, body)))
+    async def answer_read(body: arguments, caller: CallerDependency) -> Response:
+        return reply_json(await caller.read(lambda tx: own.work(tx, body)))
 
-    async def writes(body: arguments, caller: CallerDependency) -> Response:
+    async def answer_write(body: arguments, caller: CallerDependency) -> Response:
         return await caller.write(lambda tx: own.work(tx, body))
 
-    return writes if own.writes else reads
+    return answer_write if own.writes else answer_read
 
 
 for profile, tools in ((reference_memory.NAME, reference_memory.OWN), (claude_memory.NAME, claude_memory.OWN)):
     for each in tools:
-        router.add_api_route(f"/{profile}/{each.tool.name}", _route(each), methods=["POST"], name=each.tool.name)
+        router.add_api_route(f"/{profile}/{each.tool.name}", _make_route(each), methods=["POST"], name=each.tool.name)

@@ -7,8 +7,8 @@ from uuid import UUID
 import typer
 
 from service.cli.output import print_fields
-from service.cli.rest import service
-from service.cli.shell import App, Limit, Namespace, tell, tell_rows
+from service.cli.rest import open_service
+from service.cli.shell import App, Limit, Namespace, tell_result, tell_rows
 
 app = App("Show models, their calls, and what those cost.")
 
@@ -16,7 +16,7 @@ app = App("Show models, their calls, and what those cost.")
 @app.command("list")
 def list_() -> None:
     """List embedding models, the active one first."""
-    with service() as rest:
+    with open_service() as rest:
         rows = rest.get("/embeddings/models")["items"]
     tell_rows(rows, "name", "state", "dimensions", "waiting", "refused", "created_at")
 
@@ -29,8 +29,8 @@ def calls(
     job: Annotated[UUID | None, typer.Option(help="Of this job.")] = None,
 ) -> None:
     """List calls of the language model, newest first."""
-    with service(namespace) as rest:
-        rows = rest.items("/model-calls", limit=limit, purpose=purpose, job_id=job)
+    with open_service(namespace) as rest:
+        rows = rest.list_items("/model-calls", limit=limit, purpose=purpose, job_id=job)
     columns = ("started_at", "purpose", "model", "state", "prompt_tokens", "completion_tokens", "cost", "took_ms", "error")
     tell_rows(rows, *columns, fold="error")
 
@@ -41,6 +41,6 @@ def usage(
     day: Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"], help="Of this day (UTC); default: today.")] = None,
 ) -> None:
     """Show what calls have cost on a day, and what is left."""
-    with service(namespace) as rest:
+    with open_service(namespace) as rest:
         row = rest.get("/model-usage", day=day.date().isoformat() if day else None)
-    tell(row, lambda: print_fields(row, "of the day"))
+    tell_result(row, lambda: print_fields(row, "of the day"))

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from service.cli.output import console, print_table
-from service.cli.session import Session, command_origin, open_pool, reach
-from service.cli.shell import Failure, tell
+from service.cli.output import make_console, print_table
+from service.cli.session import Session, command_origin, find_database_url, open_pool
+from service.cli.shell import Failure, tell_result
 
 if TYPE_CHECKING:
     from db.models.reembedding import ModelInUse
@@ -45,30 +45,32 @@ def reembed(
     from service.settings import get_settings
 
     settings = get_settings()
-    url, server = reach(settings)
-    owner_url = settings.migration_url or (server.url("postgres") if server is not None else None)
+    url, server = find_database_url(settings)
+    owner_url = settings.migration_url or (server.connection_url("postgres") if server is not None else None)
 
-    async def work() -> dict[str, Any]:
+    async def run_and_report() -> dict[str, Any]:
         async with open_pool(url, size=parallel + 2) as pool:
             session = Session(settings, pool, command_origin(), url)
             if cancel or drop_second:
                 return await _retire(session, owner_url, second=drop_second)
-            return await _reembed(session, owner_url, partial(_target, model=model, dimensions=dimensions), parallel, dry_run)
+            return await _run_reembedding(
+                session, owner_url, partial(_target_settings, model=model, dimensions=dimensions), parallel, dry_run
+            )
 
     try:
-        report = asyncio.run(work())
+        report = asyncio.run(run_and_report())
     finally:
         if server is not None:
-            server.stop()
-    rows = [(name, _shown(value)) for name, value in report.items()]
-    tell(report, lambda: print_table(("what", "value"), rows, fold="value"))
+            server.leave_server()
+    rows = [(name, _format_value(value)) for name, value in report.items()]
+    tell_result(report, lambda: print_table(("what", "value"), rows, fold="value"))
 
 
-def _shown(value: object) -> object:
+def _format_value(value: object) -> object:
     return ", ".join(f"{name} {seconds:,.1f} s" for name, seconds in value.items()) if isinstance(value, dict) else value
 
 
-def _target(settings: "EmbeddingSettings", *, model: str | None, dimensions: int | None) -> "EmbeddingSettings":
+def _target_settings(settings: "EmbeddingSettings", *, model: str | None, dimensions: int | None) -> "EmbeddingSettings":
     """The settings of the model that is asked for."""
     kind, _, name = (model or settings.provider).partition("/")
     if kind not in PROVIDERS:
@@ -86,7 +88,7 @@ def _target(settings: "EmbeddingSettings", *, model: str | None, dimensions: int
     return settings.model_copy(update=changes)
 
 
-async def _reembed(
+async def _run_reembedding(
     session: Session,
     owner_url: str | None,
     target: "Callable[[EmbeddingSettings], EmbeddingSettings]",
@@ -97,30 +99,30 @@ async def _reembed(
     from service.models.embedding_models import read_corpus
     from service.models.reembedding import Reembedding, Stopped
 
-    async with session.transaction(None, None) as tx:
+    async with session.open_transaction(None, None) as tx:
         corpus = await read_corpus(tx)
-    provider, asks = _make(session.settings, corpus.models.get("filling"), target)
+    provider, asks = _make_provider(session.settings, corpus.models.get("filling"), target)
     try:
         made = {"name": provider.name, "dimensions": await provider.dimensions(), "asks": asks}
         if "active" not in corpus.models:
             raise Failure("no embedding model is active", "A service makes its model the active one when it starts.")
         if dry_run:
-            return await _estimate(session, provider, corpus, parallel)
-        owner = _owner(owner_url, session.settings, corpus.size)
-        with _progress() as told:
-            transaction: Any = partial(_begin, session)
-            return await Reembedding(transaction, provider, made, owner, parallel=parallel, told=told).run()
+            return await _estimate_duration(session, provider, corpus, parallel)
+        owner = _owner_connection(owner_url, session.settings, corpus.vector_count)
+        with _show_progress() as told:
+            transaction: Any = partial(_begin_in_session, session)
+            return await Reembedding(transaction, provider, made, owner, parallel=parallel, told=told).run_to_end()
     except (EmbeddingError, Stopped) as error:
         raise Failure(str(error)) from None
     finally:
         await provider.close()
 
 
-def _begin(session: Session, _: str) -> AbstractAsyncContextManager[Any]:
-    return session.transaction(None, None)
+def _begin_in_session(session: Session, _: str) -> AbstractAsyncContextManager[Any]:
+    return session.open_transaction(None, None)
 
 
-def _make(
+def _make_provider(
     settings: "Settings", filling: "ModelInUse | None", target: "Callable[[EmbeddingSettings], EmbeddingSettings]"
 ) -> "tuple[Provider, int | None]":
     """The provider that fills, and the dimensions that its endpoint is asked for: the one under way, unless another is named."""
@@ -140,7 +142,7 @@ def _make(
     return made, wanted.dimensions if wanted.provider == "openai" else None
 
 
-def _owner(url: str | None, settings: "Settings", size: int) -> "Connect | None":
+def _owner_connection(url: str | None, settings: "Settings", size: int) -> "Connect | None":
     """How indexes are built while others write. Raises Failure where nobody may, and there is too much to do it otherwise."""
     from service.models.embedding_models import connect_index_builder
 
@@ -154,11 +156,11 @@ def _owner(url: str | None, settings: "Settings", size: int) -> "Connect | None"
     return None
 
 
-async def _estimate(session: Session, provider: "Provider", corpus: "Corpus", parallel: int) -> dict[str, Any]:
+async def _estimate_duration(session: Session, provider: "Provider", corpus: "Corpus", parallel: int) -> dict[str, Any]:
     """How much there is to do, and how long the provider would take, by a few texts of the corpus."""
     from service.models.embedding_models import estimate_seconds, sample_texts
 
-    async with session.transaction(None, None) as tx:
+    async with session.open_transaction(None, None) as tx:
         texts = await sample_texts(tx)
     filling = corpus.models.get("filling")
     return {
@@ -176,21 +178,21 @@ async def _retire(session: Session, owner_url: str | None, *, second: bool) -> d
     from service.models.embedding_models import cancel_reembedding, read_corpus, retire_second_model
     from service.models.reembedding import drop_retired_models
 
-    async with session.transaction(None, None) as tx:
+    async with session.open_transaction(None, None) as tx:
         name = await (retire_second_model if second else cancel_reembedding)(tx)
         corpus = await read_corpus(tx)
-    owner = _owner(owner_url, session.settings, corpus.size)
-    with _progress() as told:
-        await drop_retired_models(partial(_begin, session), owner, told)
+    owner = _owner_connection(owner_url, session.settings, corpus.vector_count)
+    with _show_progress() as told:
+        await drop_retired_models(partial(_begin_in_session, session), owner, told)
     return {"dropped" if second else "cancelled": name}
 
 
 @contextmanager
-def _progress() -> "Iterator[Callable[[str, int, int], None]]":
+def _show_progress() -> "Iterator[Callable[[str, int, int], None]]":
     """A bar on stderr while it lasts; nothing into a pipe."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console(err=True), transient=True, disable=not console(err=True).is_terminal) as bar:
+    with Progress(*columns, console=make_console(err=True), transient=True, disable=not make_console(err=True).is_terminal) as bar:
         task = bar.add_task("waiting", total=None)
         yield lambda what, done, total: bar.update(task, description=what, completed=done, total=total)

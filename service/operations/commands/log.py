@@ -8,8 +8,8 @@ import typer
 
 from service.access.commands.agents import agent_id
 from service.cli.output import echo, print_fields, print_rows, print_table, show_time
-from service.cli.rest import service
-from service.cli.shell import App, Limit, Namespace, parse_time, tell
+from service.cli.rest import open_service
+from service.cli.shell import App, Limit, Namespace, parse_time, tell_result
 from service.operations.commands.undo import undo
 
 app = App("Show what was changed, and by whom; undo it.")
@@ -30,11 +30,11 @@ def list_(
 ) -> None:
     """List operations, newest first."""
     asked = {"action": action, "via": via, "subject": subject, "since": since, "until": until}
-    with service(namespace) as rest:
-        rows = rest.items("/operations", limit=limit, **asked, agent=agent_id(rest, agent) if agent else None)
-    shown = [{**row, "changes": _counted(row["changes"])} for row in rows]
+    with open_service(namespace) as rest:
+        rows = rest.list_items("/operations", limit=limit, **asked, agent=agent_id(rest, agent) if agent else None)
+    shown = [{**row, "changes": _word_counts(row["changes"])} for row in rows]
     columns = ("id", "started_at", "via", "action", "agent", "changes")
-    tell(rows, lambda: print_rows(columns, shown, fold="changes"))
+    tell_result(rows, lambda: print_rows(columns, shown, fold="changes"))
 
 
 @app.command()
@@ -46,25 +46,25 @@ def show(
 
     The first 1,000 changes.
     """
-    with service(namespace) as rest:
+    with open_service(namespace) as rest:
         row = rest.get("/operations/{id}", {"id": id})
-        changes = rest.items("/operations/{id}/changes", {"id": id}, limit=CHANGES)
+        changes = rest.list_items("/operations/{id}/changes", {"id": id}, limit=CHANGES)
 
-    def shown() -> None:
-        print_fields({**row, "changes": _counted(row["changes"])})
+    def print_operation() -> None:
+        print_fields({**row, "changes": _word_counts(row["changes"])})
         echo()
-        rows = ([c["kind"], c["action"], c["subject_id"], _difference(c)] for c in changes)
+        rows = ([c["kind"], c["action"], c["subject_id"], _word_difference(c)] for c in changes)
         print_table(("kind", "action", "id", "before and after"), rows, fold="before and after")
 
-    tell({"operation": row, "changes": changes}, shown)
+    tell_result({"operation": row, "changes": changes}, print_operation)
 
 
-def _counted(changes: dict[str, int]) -> str:
+def _word_counts(changes: dict[str, int]) -> str:
     """How many changes of what."""
     return ", ".join(f"{count:,} {name.replace('.', ' ')}" for name, count in sorted(changes.items()))
 
 
-def _difference(change: dict[str, Any]) -> str:
+def _word_difference(change: dict[str, Any]) -> str:
     """Fields before and after; of something new, what it is."""
     before, after = change["before"] or {}, change["after"] or {}
     changed = [name for name, value in after.items() if name in before and before[name] != value]

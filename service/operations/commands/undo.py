@@ -6,8 +6,8 @@ from uuid import UUID
 import typer
 
 from service.cli.output import echo, print_table
-from service.cli.rest import service
-from service.cli.shell import Namespace, tell
+from service.cli.rest import open_service
+from service.cli.shell import Namespace, tell_result
 
 
 def undo(
@@ -23,12 +23,12 @@ def undo(
     All that it changed is as before, and history keeps both. Undoing is an operation too: undo that, and the first one is in
     force again.
     """
-    with service(namespace) as rest:
+    with open_service(namespace) as rest:
         row = rest.post("/operations/{id}/undo", {"id": id}, skip_changed=skip_changed, dry_run=dry_run)
-    tell(row, lambda: _tell(row))
+    tell_result(row, lambda: _tell_undo(row))
 
 
-def _tell(row: dict[str, Any]) -> None:
+def _tell_undo(row: dict[str, Any]) -> None:
     print_table(("kind", "as before"), sorted(row["undone"].items()))
     for left in row["skipped"]:
         echo(f"left as it is: {left['count']:,} {left['kind']}: {left['reason']}", err=True)

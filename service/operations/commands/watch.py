@@ -11,12 +11,12 @@ from typing import Annotated, Any
 import typer
 from pydantic_core import from_json
 
-from service.cli.output import echo, offset, print_json, show
-from service.cli.rest import LociError, Rest, service
+from service.cli.output import echo, format_cell, format_utc_offset, print_json
+from service.cli.rest import LociError, Rest, open_service
 from service.cli.shell import Failure, wants_json
 
-AGAIN = (429, 502, 503, 504)
-PAUSE = 1.0
+RETRIED_STATUSES = (429, 502, 503, 504)
+PAUSE_SECONDS = 1.0
 WIDTH = 80
 TITLES = ("content", "name", "type", "key", "signal", "role")  # what names a thing, the first that it has
 
@@ -34,13 +34,13 @@ def watch(
 
     Time, namespace, what, and by whom. With --json one object a line.
     """
-    tell = _printer(limit, as_json=wants_json())
+    tell = _make_printer(limit, as_json=wants_json())
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    if (away := offset()) and not wants_json():
+    if (away := format_utc_offset()) and not wants_json():
         echo(f"times are UTC{away}", err=True)
     try:
-        with service() as rest:
-            _follow(rest, {"namespace": namespaces or [rest.name()], "kind": kinds or None}, after, tell)
+        with open_service() as rest:
+            _follow_stream(rest, {"namespace": namespaces or [rest.find_namespace_name()], "kind": kinds or None}, after, tell)
     except (KeyboardInterrupt, _Enough):
         pass
     except BrokenPipeError:  # whoever read has left; what waits in the buffer goes nowhere
@@ -51,24 +51,24 @@ class _Enough(Exception):
     """As many changes as were asked for are printed."""
 
 
-def _printer(limit: int | None, *, as_json: bool) -> Callable[[dict[str, Any]], None]:
+def _make_printer(limit: int | None, *, as_json: bool) -> Callable[[dict[str, Any]], None]:
     printed = 0
 
-    def tell(change: dict[str, Any]) -> None:
+    def print_change(change: dict[str, Any]) -> None:
         nonlocal printed
         if as_json:
             print_json(change)
         else:
-            echo(line(change))
+            echo(format_change(change))
         sys.stdout.flush()
         printed += 1
         if printed == limit:
             raise _Enough
 
-    return tell
+    return print_change
 
 
-def line(change: dict[str, Any]) -> str:
+def format_change(change: dict[str, Any]) -> str:
     """A change for people: time, namespace, kind and action, its beginning, who and through what."""
     fields = {**(change["before"] or {}), **(change["after"] or {}), "content": change["content"]}
     title = next((str(fields[name]) for name in TITLES if fields.get(name)), str(change["subject_id"] or ""))
@@ -80,33 +80,33 @@ def line(change: dict[str, Any]) -> str:
     if change["action"] == "changed":
         before = change["before"] or {}
         what += f" ({', '.join(name for name, value in (change['after'] or {}).items() if before.get(name) != value)})"
-    return f"{show(moment)}  {change['namespace']}  {what}  {title}  {change['agent'] or '-'} ({change['via']})"
+    return f"{format_cell(moment)}  {change['namespace']}  {what}  {title}  {change['agent'] or '-'} ({change['via']})"
 
 
-def _follow(rest: Rest, query: dict[str, Any], after: str | None, tell: Callable[[dict[str, Any]], None]) -> None:
+def _follow_stream(rest: Rest, query: dict[str, Any], after: str | None, tell: Callable[[dict[str, Any]], None]) -> None:
     """Follow the stream of changes; a service that goes away is waited for, once it has answered."""
     from loci.sse import Parser, status_of
 
     parser, opened = Parser(), False
     while True:
         try:
-            with rest.events(parser.last_id, **query, after="latest" if after is None else after) as blocks:
+            with rest.stream_events(parser.last_id, **query, after="latest" if after is None else after) as blocks:
                 opened = True
                 for block in blocks:
                     for event in parser.feed(block):
                         if event.name == "problem":
-                            if status_of(event.data) in AGAIN:
+                            if status_of(event.data) in RETRIED_STATUSES:
                                 continue  # the stream ends, and is opened again
-                            raise _refusal(event.data)
+                            raise _make_failure(event.data)
                         tell(from_json(event.data))
         except LociError as error:
-            if not opened or (error.status is not None and error.status not in AGAIN):
+            if not opened or (error.status is not None and error.status not in RETRIED_STATUSES):
                 raise
         parser.lost()
-        time.sleep(PAUSE)
+        time.sleep(PAUSE_SECONDS)
 
 
-def _refusal(problem: bytes) -> Failure:
+def _make_failure(problem: bytes) -> Failure:
     try:
         body = from_json(problem)
         return Failure(body["detail"], body.get("hint"))

@@ -10,15 +10,15 @@ from fastapi import APIRouter, Header, Query
 from fastapi.responses import Response, StreamingResponse
 from pydantic import Field
 
-from db.errors import FieldError, Invalid, LociError, Unavailable, translate
+from db.errors import FieldError, Invalid, LociError, Unavailable, translate_error
 from loci.models.fields import Text
 from loci.models.operations import ChangePage
 from loci.sse import HEARTBEAT, Event
 from service.http.caller import Caller, CallerDependency
 from service.http.problems import problem_of
-from service.http.replies import dumps, reply
-from service.http.responses import problems
-from service.http.sse import MEDIA, frame, heartbeat, opening
+from service.http.replies import dump_json, reply_json
+from service.http.responses import document_problems
+from service.http.sse import MEDIA, format_event, format_heartbeat, format_opening
 from service.observability.metrics import EVENT_STREAMS
 from service.operations.feed import ALL, BEGINNING, Batch, FeedQuestion, Place, Read, read_batch
 
@@ -31,7 +31,7 @@ CHANGE_KINDS = (
     *("namespace", "key", "grant", "invitation", "working_memory"),
 )
 PLACE = "must be the next_cursor of a page, the cursor of a change, or latest"
-BATCH = 100  # changes that a stream holds in memory, of 4 MiB at most
+CHANGES_PER_BATCH = 100  # changes that a stream holds in memory, of 4 MiB at most
 
 After = Annotated[
     Text | None,
@@ -46,7 +46,7 @@ Namespaces = Annotated[
 ]
 
 
-@router.get("/changes", response_model=ChangePage, responses=problems(404, 410))
+@router.get("/changes", response_model=ChangePage, responses=document_problems(404, 410))
 async def list_changes(
     caller: CallerDependency,
     after: After = None,
@@ -59,17 +59,17 @@ async def list_changes(
 
     All that was committed before the request is there. A cursor after which changes were swept since is 410.
     """
-    read = _reading(caller, FeedQuestion(namespace, kind, limit), sequence=True)
+    read = _make_reader(caller, FeedQuestion(namespace, kind, limit), sequence=True)
     start = place_of("after", after)
-    with caller.state.streams.taken(caller.owner, STREAMS) if wait else nullcontext():
-        batch = await caller.state.feed.poll(read, start, wait)
-    return reply({"items": batch.items, "next_cursor": batch.read_to.cursor})
+    with caller.state.streams.hold_place(caller.owner, STREAMS) if wait else nullcontext():
+        batch = await caller.state.feed.poll_changes(read, start, wait)
+    return reply_json({"items": batch.items, "next_cursor": batch.read_to.cursor})
 
 
 @router.get(
     "/events",
     response_class=StreamingResponse,
-    responses={200: {"description": "The stream", "content": {MEDIA: {}}}, **problems(404, 410)},
+    responses={200: {"description": "The stream", "content": {MEDIA: {}}}, **document_problems(404, 410)},
 )
 async def stream_changes(
     caller: CallerDependency,
@@ -83,14 +83,14 @@ async def stream_changes(
     A reader that comes back with the Last-Event-ID misses nothing and gets nothing twice. A stream whose rights end says so in
     an event `problem`, and ends.
     """
-    read = _reading(caller, FeedQuestion(namespace, kind, BATCH), sequence=False)
+    read = _make_reader(caller, FeedQuestion(namespace, kind, CHANGES_PER_BATCH), sequence=False)
     start = place_of("after", after) if last_event_id is None else place_of("Last-Event-ID", last_event_id)
-    stream = _stream(caller, read, start, all_namespaces=namespace == ALL)
+    stream = _open_stream(caller, read, start, all_namespaces=namespace == ALL)
     first = await anext(stream, None)  # what is wrong with the request is raised here, before the status is sent
     if first is None:
         raise Unavailable("the service is shutting down", hint="Try again in a moment.")
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    return StreamingResponse(_resumed(first, stream), media_type=MEDIA, headers=headers)
+    return StreamingResponse(_chain_first(first, stream), media_type=MEDIA, headers=headers)
 
 
 def place_of(field: str, text: str | None) -> Place | None:
@@ -104,55 +104,55 @@ def place_of(field: str, text: str | None) -> Place | None:
     return Place(text)
 
 
-def _reading(caller: Caller, question: FeedQuestion, *, sequence: bool) -> Read:
+def _make_reader(caller: Caller, question: FeedQuestion, *, sequence: bool) -> Read:
     """Reads of one reader, each a short transaction under its rights as they are then."""
     if question.namespaces is None and caller.namespace is not None:
         question = FeedQuestion([caller.namespace], question.kinds, question.limit)
 
-    async def read(after: Place | None) -> Batch:
+    async def read_next(after: Place | None) -> Batch:
         async with caller.transaction(None) as tx:
             return await read_batch(tx, question, after, sequence=sequence)
 
-    return read
+    return read_next
 
 
-async def _stream(caller: Caller, read: Read, start: Place | None, *, all_namespaces: bool) -> AsyncIterator[bytes]:
-    told = _told(caller, read, start, all_namespaces=all_namespaces)
-    with caller.state.streams.taken(caller.owner, STREAMS):
+async def _open_stream(caller: Caller, read: Read, start: Place | None, *, all_namespaces: bool) -> AsyncIterator[bytes]:
+    told = _generate_events(caller, read, start, all_namespaces=all_namespaces)
+    with caller.state.streams.hold_place(caller.owner, STREAMS):
         async with aclosing(told):
             async for data in told:
                 yield data
 
 
-async def _told(caller: Caller, read: Read, start: Place | None, *, all_namespaces: bool) -> AsyncGenerator[bytes]:
+async def _generate_events(caller: Caller, read: Read, start: Place | None, *, all_namespaces: bool) -> AsyncGenerator[bytes]:
     opened = False
     try:
-        batches = caller.state.feed.follow(read, start, idle=HEARTBEAT, all_namespaces=all_namespaces)
+        batches = caller.state.feed.follow_changes(read, start, idle=HEARTBEAT, all_namespaces=all_namespaces)
         async with aclosing(batches):
             async for batch in batches:
                 if not opened:
                     opened = True
                     EVENT_STREAMS.inc()
-                    yield opening((start or batch.read_to).cursor)
+                    yield format_opening((start or batch.read_to).cursor)
                 if batch.items:
-                    yield b"".join(_framed(item) for item in batch.items)
+                    yield b"".join(_frame_item(item) for item in batch.items)
                 else:
-                    yield heartbeat(batch.read_to.cursor)
+                    yield format_heartbeat(batch.read_to.cursor)
     except (LociError, psycopg.Error) as error:
-        known = error if isinstance(error, LociError) else translate(error)
+        known = error if isinstance(error, LociError) else translate_error(error)
         if not opened or known is None:
             raise
-        yield frame(Event("problem", dumps(problem_of(known, caller.request.state.request_id))))
+        yield format_event(Event("problem", dump_json(problem_of(known, caller.request.state.request_id))))
     finally:
         if opened:
             EVENT_STREAMS.dec()
 
 
-def _framed(item: dict[str, Any]) -> bytes:
-    return frame(Event(f"{item['kind']}.{item['action']}", dumps(item), item["cursor"]))
+def _frame_item(item: dict[str, Any]) -> bytes:
+    return format_event(Event(f"{item['kind']}.{item['action']}", dump_json(item), item["cursor"]))
 
 
-async def _resumed(first: bytes, rest: Any) -> AsyncIterator[bytes]:
+async def _chain_first(first: bytes, rest: Any) -> AsyncIterator[bytes]:
     async with aclosing(rest):
         yield first
         async for data in rest:

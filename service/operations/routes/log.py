@@ -10,15 +10,15 @@ from loci.models.fields import Label, Moment
 from loci.models.operations import OperationChangePage, OperationOut, OperationPage, Via
 from service.http.caller import CallerDependency
 from service.http.parameters import Cursor, Limit
-from service.http.replies import reply
-from service.http.responses import problems
+from service.http.replies import reply_json
+from service.http.responses import document_problems
 from service.operations import log
-from service.pages import position
+from service.pages import parse_position
 
 router = APIRouter(tags=["operations"])
 
 
-@router.get("/operations", response_model=OperationPage, responses=problems(404))
+@router.get("/operations", response_model=OperationPage, responses=document_problems(404))
 async def list_operations(
     caller: CallerDependency,
     limit: Limit = 50,
@@ -32,16 +32,16 @@ async def list_operations(
 ) -> Response:
     """List what changed the namespace, newest first (by `started_at`): each call is one operation, with counts of its changes."""
     wanted = log.OperationFilter(action, agent, via, subject, since, until)
-    return reply(await caller.read(lambda tx: log.list_operations(tx, wanted, limit=limit, cursor=cursor)))
+    return reply_json(await caller.read(lambda tx: log.list_operations(tx, wanted, limit=limit, cursor=cursor)))
 
 
-@router.get("/operations/{id}", response_model=OperationOut, responses=problems(404))
+@router.get("/operations/{id}", response_model=OperationOut, responses=document_problems(404))
 async def get_operation(id: Annotated[UUID, Path(description="Id of the operation")], caller: CallerDependency) -> Response:
     """Show an operation. The id is in the header X-Operation-Id of the reply; a call that changed nothing left none."""
-    return reply(await caller.read(lambda tx: log.get_operation(tx, id=id)))
+    return reply_json(await caller.read(lambda tx: log.get_operation(tx, id=id)))
 
 
-@router.get("/operations/{id}/changes", response_model=OperationChangePage, responses=problems(404))
+@router.get("/operations/{id}/changes", response_model=OperationChangePage, responses=document_problems(404))
 async def operation_changes(
     id: Annotated[UUID, Path(description="Id of the operation")],
     caller: CallerDependency,
@@ -49,5 +49,5 @@ async def operation_changes(
     cursor: Cursor = None,
 ) -> Response:
     """List what an operation changed, before and after, in order. Kept for the namespace's setting change_days."""
-    after = position(cursor) or 0
-    return reply(await caller.read(lambda tx: log.list_changes_of(tx, id=id, limit=limit, after=after)))
+    after = parse_position(cursor) or 0
+    return reply_json(await caller.read(lambda tx: log.list_changes_of(tx, id=id, limit=limit, after=after)))

@@ -9,14 +9,14 @@ from fastapi.responses import Response
 from db.retries import with_retries
 from loci.models.operations import OperationUndone, UndoInput
 from service.http.caller import CallerDependency
-from service.http.responses import problems
+from service.http.responses import document_problems
 from service.operations import undo
 
 router = APIRouter(tags=["operations"])
 ALL_OR_NOTHING = UndoInput()
 
 
-@router.post("/operations/{id}/undo", response_model=OperationUndone, responses=problems(404, 409))
+@router.post("/operations/{id}/undo", response_model=OperationUndone, responses=document_problems(404, 409))
 async def undo_operation(
     id: Annotated[UUID, Path(description="Id of the operation")], caller: CallerDependency, body: UndoInput = ALL_OR_NOTHING
 ) -> Response:

@@ -9,14 +9,14 @@ from db.pool import Transaction
 from loci.models.sessions import ContextInput, ContextOut
 from service.http.caller import CallerDependency, Work
 from service.http.parameters import Space
-from service.http.replies import reply
-from service.http.responses import problems
+from service.http.replies import reply_json
+from service.http.responses import document_problems
 from service.sessions import context
 
 router = APIRouter(tags=["context"])
 
 
-@router.post("/context", response_model=ContextOut, responses=problems(404, 409, 410))
+@router.post("/context", response_model=ContextOut, responses=document_problems(404, 409, 410))
 async def build_context(body: ContextInput, caller: CallerDependency, space: Space = None) -> Response:
     """Build what to inject before an inference: memories that the session has not seen yet, rules, graph, working memory, turns.
 
@@ -27,16 +27,16 @@ async def build_context(body: ContextInput, caller: CallerDependency, space: Spa
     reads, state = body.session_id is None or body.preview, caller.state
     built: list[dict[str, Any]] = []
 
-    async def read(step: Work) -> Any:
+    async def read_step(step: Work) -> Any:
         return await caller.read(step, creates=not reads)
 
-    ranked = await context.rerank_context(state.resources, read, request)
+    ranked = await context.rerank_context(state.resources, read_step, request)
 
-    async def work(tx: Transaction) -> dict[str, Any]:
+    async def build_in_transaction(tx: Transaction) -> dict[str, Any]:
         built[:] = [await context.build_context(tx, request, state.provider, state.settings.embedding, ranked)]
         return built[0]
 
-    response = reply(await caller.read(work)) if reads else await caller.write(work)
+    response = reply_json(await caller.read(build_in_transaction)) if reads else await caller.write(build_in_transaction)
     for done in [] if body.preview else built:  # none where the reply is one that was kept
         context.count_context(done)
     return response

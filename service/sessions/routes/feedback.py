@@ -9,20 +9,20 @@ from loci.models.fields import Label
 from loci.models.sessions import FeedbackInput, FeedbackNoted, FeedbackPage, SessionEnd
 from service.http.caller import CallerDependency
 from service.http.parameters import Cursor, Limit, SessionName
-from service.http.replies import reply
-from service.http.responses import problems
+from service.http.replies import reply_json
+from service.http.responses import document_problems
 from service.sessions import feedback
 
 router = APIRouter(tags=["feedback"])
 
 
-@router.post("/feedback", response_model=FeedbackNoted, responses=problems(404))
+@router.post("/feedback", response_model=FeedbackNoted, responses=document_problems(404))
 async def note_feedback(body: FeedbackInput, caller: CallerDependency) -> Response:
     """Say what a session was shown and has used since, of what use a recall was, and what was said about the agent's work."""
     return await caller.write(lambda tx: feedback.record_feedback(tx, body))
 
 
-@router.get("/feedback", response_model=FeedbackPage, responses=problems(404))
+@router.get("/feedback", response_model=FeedbackPage, responses=document_problems(404))
 async def list_feedback(
     caller: CallerDependency,
     limit: Limit = 50,
@@ -30,11 +30,11 @@ async def list_feedback(
     session_id: Annotated[Label | None, Query(description="Of this conversation")] = None,
 ) -> Response:
     """List what ended sessions have changed in the weights of aspects, newest first."""
-    return reply(await caller.read(lambda tx: feedback.list_feedback(tx, session_id=session_id, limit=limit, cursor=cursor)))
+    return reply_json(await caller.read(lambda tx: feedback.list_feedback(tx, session_id=session_id, limit=limit, cursor=cursor)))
 
 
-@router.post("/sessions/{session:path}/end", response_model=SessionEnd, responses=problems(404))
+@router.post("/sessions/{session:path}/end", response_model=SessionEnd, responses=document_problems(404))
 async def end_session(session: SessionName, caller: CallerDependency) -> Response:
     """End a session: what it was shown and found again confirms aspects. Ending it twice changes nothing more."""
-    await caller.noted()  # what its recalls found on a standby counts for its end
+    await caller.wait_for_noted_writes()  # what its recalls found on a standby counts for its end
     return await caller.write(lambda tx: feedback.end_session(tx, session_id=session))

@@ -9,8 +9,8 @@ from loci.models.fields import Text
 from loci.models.sessions import EntriesFound, Entry, EntryInput, EntryOut, EntryPage, EntrySearch, Prefix
 from service.http.caller import CallerDependency
 from service.http.parameters import Cursor, Limit, Space
-from service.http.replies import reply
-from service.http.responses import problems
+from service.http.replies import reply_json
+from service.http.responses import document_problems
 from service.sessions import entry_search, working_memory
 
 router = APIRouter(prefix="/working-memory", tags=["working memory"])
@@ -24,7 +24,7 @@ Key = Annotated[
 ]
 
 
-@router.get("", response_model=EntryPage, responses=problems(404))
+@router.get("", response_model=EntryPage, responses=document_problems(404))
 async def list_entries(
     caller: CallerDependency,
     space: Space = None,
@@ -33,32 +33,34 @@ async def list_entries(
     cursor: Cursor = None,
 ) -> Response:
     """List entries in order of their keys, without values. Without a prefix: the space of X-Space, or of the key, else all."""
-    return reply(
+    return reply_json(
         await caller.read(lambda tx: working_memory.list_entries(tx, prefix=prefix, limit=limit, cursor=cursor, space=space))
     )
 
 
-@router.post("/search", response_model=EntriesFound, responses=problems(404))
+@router.post("/search", response_model=EntriesFound, responses=document_problems(404))
 async def search_entries(body: EntrySearch, caller: CallerDependency, space: Space = None) -> Response:
     """Find entries by words, meaning, category and tags, best first; without a question the newest first."""
     state = caller.state
     embedding = state.settings.embedding
-    return reply(await entry_search.search_entries(caller.read, body, state.provider, state.entry_vectors, embedding, space=space))
+    return reply_json(
+        await entry_search.search_entries(caller.read, body, state.provider, state.entry_vectors, embedding, space=space)
+    )
 
 
-@router.put("/{key:path}", response_model=Entry, responses=problems(404, 409))
+@router.put("/{key:path}", response_model=Entry, responses=document_problems(404, 409))
 async def save_entry(key: Key, body: EntryInput, caller: CallerDependency, space: Space = None) -> Response:
     """Write an entry of your own space, or replace it; its time to live begins anew. A full space is a 409, another one a 403."""
     return await caller.write(lambda tx: working_memory.save_entry(tx, body, key=key, space=space))
 
 
-@router.get("/{key:path}", response_model=EntryOut, responses=problems(404))
+@router.get("/{key:path}", response_model=EntryOut, responses=document_problems(404))
 async def get_entry(key: Key, caller: CallerDependency, space: Space = None) -> Response:
     """Get an entry, from any space. Expired entries are not there."""
-    return reply(await caller.read(lambda tx: working_memory.get_entry(tx, key=key, space=space)))
+    return reply_json(await caller.read(lambda tx: working_memory.get_entry(tx, key=key, space=space)))
 
 
-@router.delete("/{key:path}", status_code=204, responses=problems(404))
+@router.delete("/{key:path}", status_code=204, responses=document_problems(404))
 async def delete_entry(key: Key, caller: CallerDependency, space: Space = None) -> Response:
     """Delete an entry of your own space."""
     async with caller.transaction("writer") as tx:

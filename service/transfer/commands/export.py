@@ -12,9 +12,9 @@ from typing import Annotated, BinaryIO
 import orjson
 import typer
 
-from service.cli.output import console, echo, print_json
-from service.cli.rest import service
-from service.cli.shell import Failure, Namespace, said, tell, wants_json
+from service.cli.output import echo, make_console, print_json
+from service.cli.rest import open_service
+from service.cli.shell import Failure, Namespace, message_printer, tell_result, wants_json
 from service.text.visible import visible_json
 from service.transfer.commands.folder import write_folder
 
@@ -62,14 +62,14 @@ def export_(
         return
     if output != "-" and Path(output).is_dir():
         raise Failure(f"{output} is a folder", "Name a file, or write Markdown into it with --format markdown.")
-    with service(namespace) as rest:
-        written = Written(rest.name())
+    with open_service(namespace) as rest:
+        written = Written(rest.find_namespace_name())
         with (
-            rest.stream("/namespaces/{name}/export", {"name": written.namespace}, vectors=vectors or None) as blocks,
-            _target(output) as file,
-            _progress() as advance,
+            rest.stream_blocks("/namespaces/{name}/export", {"name": written.namespace}, vectors=vectors or None) as blocks,
+            _open_target(output) as file,
+            _show_progress() as advance,
         ):
-            _write(blocks, file, written, advance)
+            _write_blocks(blocks, file, written, advance)
     took = time.perf_counter() - written.started
     if wants_json():
         result = {"namespace": written.namespace, "lines": written.lines, "bytes": written.bytes, "seconds": round(took, 3)}
@@ -83,15 +83,15 @@ def export_(
 
 def _write_folder(namespace: str | None, to: Path) -> None:
     """Write the folder, and say what that changed in it."""
-    with service(namespace) as rest:
-        name = rest.name()
-        with rest.stream("/namespaces/{name}/export", {"name": name}, format="markdown") as blocks:
+    with open_service(namespace) as rest:
+        name = rest.find_namespace_name()
+        with rest.stream_blocks("/namespaces/{name}/export", {"name": name}, format="markdown") as blocks:
             done = write_folder(blocks, to)
     counts = f"{done.written:,} files written to {to}, {done.unchanged:,} unchanged, {done.removed:,} removed"
-    tell({"namespace": name, **asdict(done)}, said(counts))
+    tell_result({"namespace": name, **asdict(done)}, message_printer(counts))
 
 
-def _write(blocks: Iterator[bytes], file: BinaryIO, written: Written, advance: Callable[[int], None]) -> None:
+def _write_blocks(blocks: Iterator[bytes], file: BinaryIO, written: Written, advance: Callable[[int], None]) -> None:
     """Write what comes. Raises Failure where it breaks off before its last line."""
     last = rest = b""
     shown = file.isatty()
@@ -111,7 +111,7 @@ def _write(blocks: Iterator[bytes], file: BinaryIO, written: Written, advance: C
 
 
 @contextmanager
-def _target(output: str) -> Iterator[BinaryIO]:
+def _open_target(output: str) -> Iterator[BinaryIO]:
     """Standard output, or a file beside the target that takes its name at the end, when all of it is on disk."""
     if output == "-":
         stream = typer.get_binary_stream("stdout")
@@ -133,9 +133,9 @@ def _target(output: str) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def _progress() -> Iterator[Callable[[int], None]]:
+def _show_progress() -> Iterator[Callable[[int], None]]:
     """A count on stderr, if that is a terminal; call it with the bytes that have come."""
-    err = console(err=True)
+    err = make_console(err=True)
     if not err.is_terminal:
         yield lambda _: None
         return

@@ -30,21 +30,21 @@ def write_folder(blocks: Iterator[bytes], target: Path) -> Folder:
     target.mkdir(parents=True, exist_ok=True)
     done = Folder()
     kept: set[Path] = set()
-    for line in _lines(blocks):
+    for line in _split_lines(blocks):
         item = orjson.loads(line)
         if item.get("kind") == "end":
             done.removed = _remove_others(target, kept)
             return done
-        path = target / _inside(item["path"])
+        path = target / _path_inside_folder(item["path"])
         kept.add(path)
-        if _put(path, item["text"]):
+        if _write_if_new(path, item["text"]):
             done.written += 1
         else:
             done.unchanged += 1
     raise Failure("the export broke off; no file was removed", "Try again.")
 
 
-def _inside(path: str) -> PurePosixPath:
+def _path_inside_folder(path: str) -> PurePosixPath:
     """A path that stays in the folder, whoever said it."""
     inner = PurePosixPath(path)
     if inner.is_absolute() or ".." in inner.parts or inner.suffix != ".md" or "\\" in path or "\x00" in path:
@@ -52,7 +52,7 @@ def _inside(path: str) -> PurePosixPath:
     return inner
 
 
-def _lines(blocks: Iterator[bytes]) -> Iterator[bytes]:
+def _split_lines(blocks: Iterator[bytes]) -> Iterator[bytes]:
     rest = b""
     for block in blocks:
         *whole, rest = (rest + block).split(b"\n")
@@ -67,7 +67,7 @@ def _remove_others(target: Path, kept: set[Path]) -> int:
     return len(others)
 
 
-def _put(path: Path, text: str) -> bool:
+def _write_if_new(path: Path, text: str) -> bool:
     """Write a file, unless it says this already: by way of another one, so that nobody sees half of it."""
     data = text.encode()
     if path.is_file() and path.read_bytes() == data:

@@ -12,11 +12,11 @@ from typing import Annotated, Any, BinaryIO, get_args
 
 import typer
 
-from service.cli.output import console, echo
-from service.cli.rest import Conflict, LociError, Rest, service
-from service.cli.shell import Failure, Namespace, tell, wants_json
-from service.cli.target import as_bytes_shown, target
-from service.transfer.commands.reports import tell_lines, tell_report, tell_restored, tell_wrong
+from service.cli.output import echo, make_console
+from service.cli.rest import Conflict, LociError, Rest, open_service
+from service.cli.shell import Failure, Namespace, tell_result, wants_json
+from service.cli.target import as_bytes_shown, read_target
+from service.transfer.commands.reports import tell_lines, tell_report, tell_restore_report, tell_wrong
 
 HEAD = 64 * 1024
 LIST = "list"
@@ -55,44 +55,44 @@ def import_(
     _check_format(source)
     options = {"dry_run": dry_run, "account": account, "valid_from_created": valid_from_created}
     stated = {name: value for name, value in options.items() if value}
-    with _opened(file) as (content, size), service(namespace) as rest:
+    with _open_input(file) as (content, size), open_service(namespace) as rest:
         head = content.read(HEAD)
         content.seek(0)
         exported = _exported_name(head) if source in (None, "loci") else None
         if exported is not None:
             if stated:
                 raise Failure("--dry-run, --account and --valid-from-created are not for an export, which is all or nothing")
-            into = namespace or target().namespace or exported
-            _restore(rest, into, content, size)
+            into = namespace or read_target().namespace or exported
+            _restore_export(rest, into, content, size)
             return
-        into = rest.name()
-        with _progress(size) as told:
+        into = rest.find_namespace_name()
+        with _show_progress(size) as told:
             route, parts = "/namespaces/{name}/import", {"name": into}
-            report = rest.upload(route, parts, content, told, format=source or "auto", atomic=atomic or None, **stated)
-    _tell(report, atomic=atomic)
+            report = rest.upload_file(route, parts, content, told, format=source or "auto", atomic=atomic or None, **stated)
+    _tell_report(report, atomic=atomic)
 
 
-def _tell(report: dict[str, Any], *, atomic: bool) -> None:
+def _tell_report(report: dict[str, Any], *, atomic: bool) -> None:
     """Say what became of lines, or of another system's file; exit code 1 where something is wrong."""
     foreign = "format" in report
-    tell(report, lambda: tell_report(report, atomic=atomic) if foreign else tell_lines(report, atomic=atomic))
+    tell_result(report, lambda: tell_report(report, atomic=atomic) if foreign else tell_lines(report, atomic=atomic))
     if report["errors"]:
         raise typer.Exit(1)
 
 
-def _restore(rest: Rest, into: str, content: BinaryIO, size: int | None) -> None:
+def _restore_export(rest: Rest, into: str, content: BinaryIO, size: int | None) -> None:
     """Restore an export; exit code 1 when nothing was written because of the file."""
     try:
-        with _progress(size) as told:
-            done = rest.upload("/namespaces/{name}/import", {"name": into}, content, told, format="loci")
+        with _show_progress(size) as told:
+            done = rest.upload_file("/namespaces/{name}/import", {"name": into}, content, told, format="loci")
     except LociError as error:
         if not any(each.field.startswith("line ") for each in error.errors):
             raise
         at = [(int(each.field.removeprefix("line ")), each.message) for each in error.errors]
         problems = [{"line": line, "reason": reason, "conflict": isinstance(error, Conflict)} for line, reason in at]
-        tell({"errors": problems}, lambda: tell_wrong(problems))
+        tell_result({"errors": problems}, lambda: tell_wrong(problems))
         raise typer.Exit(1) from None
-    tell(done, lambda: tell_restored(done))
+    tell_result(done, lambda: tell_restore_report(done))
 
 
 def _check_format(name: str | None) -> None:
@@ -109,11 +109,11 @@ def _tell_formats() -> None:
 
     rows = [{"name": each.name, "title": each.title} for each in FORMATS.values()]
 
-    def shown() -> None:
+    def print_formats() -> None:
         for row in rows:
             echo(f"{row['name']:<14} {row['title']}")
 
-    tell(rows, shown)
+    tell_result(rows, print_formats)
 
 
 def _exported_name(head: bytes) -> str | None:
@@ -128,7 +128,7 @@ def _exported_name(head: bytes) -> str | None:
 
 
 @contextmanager
-def _opened(file: str) -> Iterator[tuple[BinaryIO, int | None]]:
+def _open_input(file: str) -> Iterator[tuple[BinaryIO, int | None]]:
     """The bytes of a file, from the beginning, and how many they are. A folder is packed, what is read once is kept meanwhile."""
     path = Path(file)
     if file != "-" and path.is_file():
@@ -137,7 +137,7 @@ def _opened(file: str) -> Iterator[tuple[BinaryIO, int | None]]:
         return
     with tempfile.TemporaryFile() as spool:
         if file != "-" and path.is_dir():
-            _pack(path, spool)
+            _pack_folder(path, spool)
         else:
             with typer.get_binary_stream("stdin") if file == "-" else path.open("rb") as given:
                 shutil.copyfileobj(given, spool)
@@ -146,7 +146,7 @@ def _opened(file: str) -> Iterator[tuple[BinaryIO, int | None]]:
         yield spool, size
 
 
-def _pack(folder: Path, target: BinaryIO) -> None:
+def _pack_folder(folder: Path, target: BinaryIO) -> None:
     """Pack the files of a folder, in order; links are not followed."""
     from service.transfer.foreign.sources import open_source
 
@@ -167,9 +167,9 @@ def _pack(folder: Path, target: BinaryIO) -> None:
 
 
 @contextmanager
-def _progress(size: int | None) -> Iterator[Callable[[int], None]]:
+def _show_progress(size: int | None) -> Iterator[Callable[[int], None]]:
     """A bar on stderr, if that is a terminal; call it with the bytes that were sent."""
-    err = console(err=True)
+    err = make_console(err=True)
     if not err.is_terminal:
         yield lambda _: None
         return

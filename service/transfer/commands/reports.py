@@ -3,7 +3,7 @@
 from typing import Any
 
 from service.cli.output import echo
-from service.cli.shell import SHOWN, complain, complain_of_lines
+from service.cli.shell import SHOWN_CHARACTERS, complain_of_lines, print_error
 
 MOST_PROBLEMS = 100  # after which the service stops reading
 
@@ -27,17 +27,17 @@ def tell_lines(done: dict[str, Any], *, atomic: bool) -> None:
             echo(f"{done[name]:,} memories were {meaning}")
     if wrong:
         nothing = "; nothing was written" if atomic and not done["dry_run"] else ""
-        complain(f"{wrong:,} of {done['lines']:,} lines are wrong{nothing}")
+        print_error(f"{wrong:,} of {done['lines']:,} lines are wrong{nothing}")
 
 
 def tell_wrong(problems: list[dict[str, Any]]) -> None:
     """Why an export was not restored."""
     complain_of_lines([(problem["line"], problem["reason"]) for problem in problems])
     least = "at least " if len(problems) >= MOST_PROBLEMS else ""
-    complain(f"{least}{_number(len(problems), 'line')} cannot be restored; nothing was written")
+    print_error(f"{least}{_format_number(len(problems), 'line')} cannot be restored; nothing was written")
 
 
-def tell_restored(done: dict[str, Any]) -> None:
+def tell_restore_report(done: dict[str, Any]) -> None:
     """Result of a restore."""
     for name in done["kept"]:
         echo(f"note: {done['namespace']} keeps its own {name}: the file says otherwise", err=True)
@@ -46,7 +46,7 @@ def tell_restored(done: dict[str, Any]) -> None:
     written = sum(done["written"].values())
     parts = ", ".join(f"{count:,} {kind.replace('_', ' ')}" for kind, count in done["written"].items() if count)
     echo(
-        f"{_number(written, 'row')} written to {done['namespace']}{f' ({parts})' if parts else ''}, "
+        f"{_format_number(written, 'row')} written to {done['namespace']}{f' ({parts})' if parts else ''}, "
         f"{sum(done['unchanged'].values()):,} there already, in {done['seconds']:.1f} s "
         f"({written / max(done['seconds'], 1e-3):,.0f}/s)"
     )
@@ -54,28 +54,28 @@ def tell_restored(done: dict[str, Any]) -> None:
 
 def tell_report(report: dict[str, Any], *, atomic: bool) -> None:
     """Result of an import of another system's file: what was written, what was not and why, and what is wrong."""
-    for error in report["errors"][:SHOWN]:
+    for error in report["errors"][:SHOWN_CHARACTERS]:
         echo(f"{error['place']}: {error['reason']}", err=True)
-    if report["wrong"] > SHOWN:
-        echo(f"… and {report['wrong'] - SHOWN:,} more", err=True)
+    if report["wrong"] > SHOWN_CHARACTERS:
+        echo(f"… and {report['wrong'] - SHOWN_CHARACTERS:,} more", err=True)
     would = "would be " if report["dry_run"] else ""
-    counts = _counts(report["written"]) or "nothing"
+    counts = _format_counts(report["written"]) or "nothing"
     echo(f"{report['format']}: {counts} {would}written to {report['namespace']} in {report['seconds']:.1f} s")
     for name, meaning in (("merged", f"{would}merged into what says the same"), ("there", "there already")):
-        if counts := _counts(report[name]):
+        if counts := _format_counts(report[name]):
             echo(f"  {counts} {meaning}")
     for name, meaning in (("skipped", "left out"), ("no_place", "no place in Loci")):
         for what, count in report[name].items():
             echo(f"  {meaning}: {count:,} × {what}")
-    for remark in report["remarks"][:SHOWN]:
+    for remark in report["remarks"][:SHOWN_CHARACTERS]:
         echo(f"  note: {remark}")
     if report["wrong"]:
-        complain(f"{report['wrong']:,} items are wrong" + ("; nothing was written" if atomic else ""))
+        print_error(f"{report['wrong']:,} items are wrong" + ("; nothing was written" if atomic else ""))
 
 
-def _counts(counts: dict[str, int]) -> str:
+def _format_counts(counts: dict[str, int]) -> str:
     return ", ".join(f"{count:,} {kind}" for kind, count in counts.items() if count)
 
 
-def _number(count: int, noun: str) -> str:
+def _format_number(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"

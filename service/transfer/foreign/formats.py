@@ -19,10 +19,10 @@ from service.transfer.foreign import (
     others,
     sqlite,
 )
-from service.transfer.foreign.records import Notes, Record
+from service.transfer.foreign.records import ImportNotes, Record
 from service.transfer.foreign.sources import Source
 
-Read = Callable[[Source, Notes], Iterator[Record]]
+Read = Callable[[Source, ImportNotes], Iterator[Record]]
 
 
 @dataclass(frozen=True)
@@ -38,22 +38,22 @@ class Format:
 FORMATS = {
     each.name: each
     for each in (
-        Format("mcp-memory", "the reference MCP memory server", mcp_memory.read, "mcp-memory"),
-        Format("mem0", "mem0: pages, table rows, its plugin's notes", mem0.read, "mem0"),
+        Format("mcp-memory", "the reference MCP memory server", mcp_memory.read_mcp_memory, "mcp-memory"),
+        Format("mem0", "mem0: pages, table rows, its plugin's notes", mem0.read_mem0, "mem0"),
         Format("mem0-history", "mem0: its history of changes", sqlite.read_history, "mem0"),
-        Format("claude-code", "Claude Code: sessions and memory files", claude_code.read, "claude-code"),
-        Format("claude", "Claude: an export", claude.read, "claude"),
-        Format("chatgpt", "ChatGPT: an export", chatgpt.read, "chatgpt"),
-        Format("langgraph", "LangGraph: a store", langgraph.read, "langgraph"),
-        Format("graphiti", "Graphiti and Zep: graphs", graphiti.read, "graphiti"),
+        Format("claude-code", "Claude Code: sessions and memory files", claude_code.read_claude_code, "claude-code"),
+        Format("claude", "Claude: an export", claude.read_claude, "claude"),
+        Format("chatgpt", "ChatGPT: an export", chatgpt.read_chatgpt, "chatgpt"),
+        Format("langgraph", "LangGraph: a store", langgraph.read_langgraph, "langgraph"),
+        Format("graphiti", "Graphiti and Zep: graphs", graphiti.read_graphiti, "graphiti"),
         Format("obsidian", "Obsidian: a vault; any folder of Markdown", notes.read_obsidian, "obsidian"),
         Format("basic-memory", "basic-memory: a project of notes", notes.read_basic_memory, "basic-memory"),
         Format("okf", "OKF: a bundle of concepts", notes.read_okf, "okf"),
         Format("markdown", "Loci: what `loci export --format markdown` wrote", notes.read_markdown, "loci"),
-        Format("letta", "Letta: agent files, pages, the folder of Letta Code", letta.read, "letta"),
-        Format("cogx", "COGX: a folder or archive", cogx.read, "cogx"),
+        Format("letta", "Letta: agent files, pages, the folder of Letta Code", letta.read_letta, "letta"),
+        Format("cogx", "COGX: a folder or archive", cogx.read_cogx, "cogx"),
         Format("openmemory", "OpenMemory: a backup, or its database", openmemory.read, "openmemory"),
-        Format("hindsight", "Hindsight: documents with facts", hindsight.read, "hindsight"),
+        Format("hindsight", "Hindsight: documents with facts", hindsight.read_hindsight, "hindsight"),
         Format("supermemory", "supermemory: a dump", others.read_supermemory, "supermemory"),
         Format("crewai", "CrewAI: records of its memory", others.read_crewai, "crewai"),
         Format("gemini", "Gemini: Google Takeout's activity", others.read_gemini, "gemini"),

@@ -8,7 +8,7 @@ from typing import Any
 import ijson
 from ijson.common import ObjectBuilder
 
-from service.transfer.foreign.records import UNKNOWN_SHAPE, Json, Notes, Record, Unreadable
+from service.transfer.foreign.records import UNKNOWN_SHAPE, ImportNotes, Json, Record, Unreadable
 from service.transfer.foreign.sources import File, parse_json
 from service.transfer.foreign.values import WrongValue, object_of
 
@@ -17,7 +17,7 @@ FIRST_LINES = 20
 Make = Callable[[str, Json], Iterator[Record]]
 
 
-def preview(file: File) -> Any:
+def preview_first_value(file: File) -> Any:
     """How the first value of a file begins: enough to tell what it is, however large or damaged it is."""
     builder = ObjectBuilder()
     with file.open() as stream, suppress(ijson.JSONError, UnicodeDecodeError, OverflowError):
@@ -34,7 +34,7 @@ def first_lines(file: File) -> list[Json]:
     """The objects on the first lines of a file."""
     found = []
     with suppress(Unreadable):
-        for number, line in islice(file.lines(), FIRST_LINES):
+        for number, line in islice(file.iterate_lines(), FIRST_LINES):
             with suppress(Unreadable):
                 value = parse_json(line, f"line {number}")
                 found.append(value) if isinstance(value, dict) else None
@@ -43,52 +43,54 @@ def first_lines(file: File) -> list[Json]:
 
 def is_list(file: File) -> bool:
     """Whether a file is one JSON list."""
-    return file.head(1024).lstrip()[:1] == b"["
+    return file.read_head(1024).lstrip()[:1] == b"["
 
 
-def values(file: File, notes: Notes, *wrappers: str) -> Iterator[tuple[str, Any]]:
+def iterate_items(file: File, notes: ImportNotes, *wrappers: str) -> Iterator[tuple[str, Any]]:
     """The items with their places. `wrappers`: keys of the object that they may be listed in."""
     if is_list(file):
-        yield from ((file.place(f"[{number}]"), value) for number, value in enumerate(file.items("item")))
+        yield from ((file.describe_place(f"[{number}]"), value) for number, value in enumerate(file.iterate_items("item")))
         return
-    start = preview(file)
+    start = preview_first_value(file)
     keys = [key for key in wrappers if isinstance(start, dict) and isinstance(start.get(key), list)]
     for key in keys:
-        yield from ((file.place(f"{key}[{number}]"), value) for number, value in enumerate(file.items(f"{key}.item")))
+        yield from (
+            (file.describe_place(f"{key}[{number}]"), value) for number, value in enumerate(file.iterate_items(f"{key}.item"))
+        )
     if not keys:
-        yield from lines(file, notes)
+        yield from iterate_line_values(file, notes)
 
 
-def lines(file: File, notes: Notes) -> Iterator[tuple[str, Any]]:
+def iterate_line_values(file: File, notes: ImportNotes) -> Iterator[tuple[str, Any]]:
     """The values on the lines of a file; a line that is no JSON is named and left out. One value over many lines is one item."""
-    wrong = Notes()
+    wrong = ImportNotes()
     good = False
-    for number, line in file.lines():
-        place = file.place(f"line {number}")
+    for number, line in file.iterate_lines():
+        place = file.describe_place(f"line {number}")
         try:
             value = parse_json(line, place)
         except Unreadable as error:
-            wrong.error(error.place, error.reason)
+            wrong.note_error(error.place, error.reason)
             if not good and number > FIRST_LINES:
                 break
             continue
         yield place, value
         good = True
     if good:
-        notes.add(wrong)
+        notes.merge_notes(wrong)
     elif wrong.wrong:
-        yield file.place(), file.json()
+        yield file.describe_place(), file.read_json()
 
 
-def each(found: Iterator[tuple[str, Any]], notes: Notes, make: Make) -> Iterator[Record]:
+def make_records(found: Iterator[tuple[str, Any]], notes: ImportNotes, make: Make) -> Iterator[Record]:
     """The records that items make; an item that is wrong is named, and the next one follows."""
     for place, value in found:
         try:
             yield from make(place, object_of(value))
         except WrongValue as error:
-            notes.error(place, str(error))
+            notes.note_error(place, str(error))
         except UNKNOWN_SHAPE as error:
-            notes.error(place, f"has a shape that is not known ({type(error).__name__}: {error})"[:300])
+            notes.note_error(place, f"has a shape that is not known ({type(error).__name__}: {error})"[:300])
 
 
 def first_of(item: Json, *names: str) -> Any:

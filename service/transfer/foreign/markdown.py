@@ -36,7 +36,7 @@ class _Loader(yaml.SafeLoader):  # type: ignore[misc]
         return super().compose_node(parent, index)
 
 
-def split(text: str) -> tuple[str | None, str]:
+def split_front_matter(text: str) -> tuple[str | None, str]:
     """Front matter as it stands, None where there is none, and the body. Raises WrongValue where it does not end."""
     text = text.removeprefix("\ufeff")
     if not FRONT.match(text):
@@ -49,7 +49,7 @@ def split(text: str) -> tuple[str | None, str]:
 
 def front_matter(text: str) -> tuple[Json, str]:
     """The properties of a note and its body. Raises WrongValue where they cannot be read."""
-    matter, body = split(text)
+    matter, body = split_front_matter(text)
     if matter is None:
         return {}, body
     if len(matter) > LONGEST:
@@ -65,7 +65,7 @@ def front_matter(text: str) -> tuple[Json, str]:
     return {str(name): value for name, value in fields.items()}, body
 
 
-def lenient(text: str) -> tuple[Json, str, str | None]:
+def split_without_errors(text: str) -> tuple[Json, str, str | None]:
     """The same; where the properties cannot be read, the whole is plain text, and why."""
     try:
         return *front_matter(text), None
@@ -73,9 +73,9 @@ def lenient(text: str) -> tuple[Json, str, str | None]:
         return {}, text.removeprefix("\ufeff"), str(error)
 
 
-def prose(text: str) -> str:
+def strip_code(text: str) -> str:
     """A text without its code and its comments."""
-    return without(QUOTED_CODE.sub("", without_fences(text)), *COMMENTS)
+    return strip_between_marks(QUOTED_CODE.sub("", without_fences(text)), *COMMENTS)
 
 
 def without_fences(text: str) -> str:
@@ -91,7 +91,7 @@ def without_fences(text: str) -> str:
     return "\n".join(kept)
 
 
-def without(text: str, *pairs: tuple[str, str]) -> str:
+def strip_between_marks(text: str, *pairs: tuple[str, str]) -> str:
     """A text without what stands between two marks, the marks included. A mark that is not closed is text.
 
     Each place is looked at once, however many marks are open: whether one is closed at all is found out once for all of them.
@@ -115,12 +115,12 @@ def without(text: str, *pairs: tuple[str, str]) -> str:
 
 def without_comments(text: str) -> str:
     """A text without what its author hid, which is kept inside of code."""
-    return without(text, COMMENTS[0]).strip()
+    return strip_between_marks(text, COMMENTS[0]).strip()
 
 
 def tags_in(text: str) -> list[str]:
     """Tags in a text: `#a/b`, with something that is no digit."""
-    return list(dict.fromkeys(tag for tag in TAG.findall(prose(text)) if LETTER.search(tag)))
+    return list(dict.fromkeys(tag for tag in TAG.findall(strip_code(text)) if LETTER.search(tag)))
 
 
 def wiki_links(text: str) -> Iterator[tuple[str, bool]]:

@@ -3,35 +3,35 @@
 import hashlib
 from collections.abc import Iterator
 
-from service.transfer.foreign.items import each, first_of, values
-from service.transfer.foreign.records import Edge, Entity, Json, Memory, Notes, Record
+from service.transfer.foreign.items import first_of, iterate_items, make_records
+from service.transfer.foreign.records import Edge, Entity, ImportNotes, Json, Memory, Record
 from service.transfer.foreign.sources import Source
-from service.transfer.foreign.values import WrongValue, category, edge_type, entity_type, label, list_of, text_of
+from service.transfer.foreign.values import WrongValue, edge_type, entity_type, join_category_path, list_of, shorten_label, text_of
 
 
-def read(source: Source, notes: Notes) -> Iterator[Record]:
+def read_mcp_memory(source: Source, notes: ImportNotes) -> Iterator[Record]:
     """Entities with a memory for each observation, and edges for relations."""
     spellings: dict[str, str] = {}
 
-    def make(place: str, item: Json) -> Iterator[Record]:
+    def make_record(place: str, item: Json) -> Iterator[Record]:
         kind = item.get("type")
         if kind == "entity" or (kind is None and ("observations" in item or "entityType" in item)):
-            yield from _entity(place, item, notes, spellings)
+            yield from _read_entity(place, item, notes, spellings)
         elif kind == "relation" or (kind is None and first_of(item, "relationType", "relation_type")):
-            yield _relation(place, item)
+            yield _read_relation(place, item)
         else:
-            notes.skip(f"lines of type {kind!r}")
+            notes.count_omission(f"lines of type {kind!r}")
 
     for file in source.files:
-        yield from each(values(file, notes, "entities", "relations"), notes, make)
+        yield from make_records(iterate_items(file, notes, "entities", "relations"), notes, make_record)
 
 
-def _entity(place: str, item: Json, notes: Notes, spellings: dict[str, str]) -> Iterator[Record]:
-    name = label(text_of(first_of(item, "name", "entityName", "id"), "name"))
+def _read_entity(place: str, item: Json, notes: ImportNotes, spellings: dict[str, str]) -> Iterator[Record]:
+    name = shorten_label(text_of(first_of(item, "name", "entityName", "id"), "name"))
     kind = first_of(item, "entityType", "entity_type") or None
     first = spellings.setdefault(" ".join(name.casefold().split()), name)
     if first != name:
-        notes.remark(f"{name!r} and {first!r} are one entity here: names differ by more than case and spaces")
+        notes.add_remark(f"{name!r} and {first!r} are one entity here: names differ by more than case and spaces")
     observations = list_of(item.get("observations"), "observations")
     yield Entity(place, name, entity_type(kind))
     for index, said in enumerate(observations):
@@ -39,7 +39,7 @@ def _entity(place: str, item: Json, notes: Notes, spellings: dict[str, str]) -> 
         try:
             text = text_of(said, "the observation")
         except WrongValue as error:
-            notes.error(here, str(error))
+            notes.note_error(here, str(error))
             continue
         key = f"{name}/{hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()[:16]}"
         yield Memory(
@@ -47,7 +47,7 @@ def _entity(place: str, item: Json, notes: Notes, spellings: dict[str, str]) -> 
             key,
             text,
             lineage=key,  # so that two entities may say the same
-            category=category(kind),
+            category=join_category_path(kind),
             source="mcp-memory",
             about=name,
             metadata={"entity": name, "position": index},
@@ -55,7 +55,7 @@ def _entity(place: str, item: Json, notes: Notes, spellings: dict[str, str]) -> 
         )
 
 
-def _relation(place: str, item: Json) -> Record:
+def _read_relation(place: str, item: Json) -> Record:
     source, target = first_of(item, "from", "from_id"), first_of(item, "to", "to_id")
     kind = edge_type(first_of(item, "relationType", "relation_type"))
-    return Edge(place, label(text_of(source, "from")), kind, label(text_of(target, "to")))
+    return Edge(place, shorten_label(text_of(source, "from")), kind, shorten_label(text_of(target, "to")))

@@ -2,20 +2,20 @@
 
 from collections.abc import Iterator
 
-from service.transfer.foreign.items import each, first_of, is_list, preview, values
+from service.transfer.foreign.items import first_of, is_list, iterate_items, make_records, preview_first_value
 from service.transfer.foreign.markdown import front_matter
-from service.transfer.foreign.records import Edge, Entity, Json, Link, Memory, Notes, Record
+from service.transfer.foreign.records import Edge, Entity, ImportNotes, Json, Link, Memory, Record
 from service.transfer.foreign.sources import File, Source
 from service.transfer.foreign.values import (
     WrongValue,
-    category,
     edge_type,
     end_of,
     entity_type,
-    label,
-    moment,
+    join_category_path,
     object_of,
+    parse_moment,
     rest_of,
+    shorten_label,
     text_of,
     words_of,
 )
@@ -43,66 +43,70 @@ OWN = {
 }
 
 
-def read(source: Source, notes: Notes) -> Iterator[Record]:
+def read_mem0(source: Source, notes: ImportNotes) -> Iterator[Record]:
     """Memories, each in a lineage of its id; what was replaced there is over; entities; the relations of the old graph."""
     for file in source.files:
-        if file.head(8).lstrip().startswith(b"---"):
-            yield from _blocks(file, notes)
-    files = [file for file in source.files if not file.head(8).lstrip().startswith(b"---")]
-    mentions = _mentions(files)
+        if file.read_head(8).lstrip().startswith(b"---"):
+            yield from _split_blocks(file, notes)
+    files = [file for file in source.files if not file.read_head(8).lstrip().startswith(b"---")]
+    mentions = _read_mentions(files)
     for file in files:
-        yield from each(values(file, notes, *LISTS), notes, lambda place, item: _item(place, item, notes, mentions))
-        if not is_list(file) and isinstance(start := preview(file), dict) and set(LISTS) & start.keys():
-            relations = enumerate(file.items("relations.item"))
-            yield from each(((file.place(f"relations[{n}]"), item) for n, item in relations), notes, _relation)
+        yield from make_records(
+            iterate_items(file, notes, *LISTS), notes, lambda place, item: _read_item(place, item, notes, mentions)
+        )
+        if not is_list(file) and isinstance(start := preview_first_value(file), dict) and set(LISTS) & start.keys():
+            relations = enumerate(file.iterate_items("relations.item"))
+            yield from make_records(
+                ((file.describe_place(f"relations[{n}]"), item) for n, item in relations), notes, _read_relation
+            )
             if start.get("next"):
-                notes.remark(f"{file.place()} is one page of several: import the others too")
+                notes.add_remark(f"{file.describe_place()} is one page of several: import the others too")
 
 
-def _mentions(files: list[File]) -> dict[str, list[str]]:
+def _read_mentions(files: list[File]) -> dict[str, list[str]]:
     """Which entities mention a memory, by the rows of the entity collection."""
     mentions: dict[str, list[str]] = {}
-    silent = Notes()
+    silent = ImportNotes()
     for file in files:
-        for _, item in values(file, silent, *LISTS):
+        for _, item in iterate_items(file, silent, *LISTS):
             if not isinstance(item, dict):
                 continue
             payload = item.get("payload")
             if isinstance(payload, dict) and "entity_type" in payload and isinstance(payload.get("data"), str):
                 linked_ids = payload.get("linked_memory_ids")
                 for linked in linked_ids if isinstance(linked_ids, list) else []:
-                    mentions.setdefault(str(linked), []).append(label(payload["data"]))
+                    mentions.setdefault(str(linked), []).append(shorten_label(payload["data"]))
     return mentions
 
 
-def _item(place: str, item: Json, notes: Notes, mentions: dict[str, list[str]]) -> Iterator[Record]:
+def _read_item(place: str, item: Json, notes: ImportNotes, mentions: dict[str, list[str]]) -> Iterator[Record]:
     if "payload" in item:
         payload = object_of(item["payload"], "payload")
         if "entity_type" in payload:
-            yield Entity(place, label(text_of(payload.get("data"), "data")), entity_type(payload["entity_type"]))
+            yield Entity(place, shorten_label(text_of(payload.get("data"), "data")), entity_type(payload["entity_type"]))
             return
         item = {**payload, "id": item.get("id")}
     key = first_of(item, "id")
     words = first_of(item, *TEXTS)
     if words is None:
-        notes.skip("rows without a text")
+        notes.count_omission("rows without a text")
         return
     text = text_of(words, "memory")
     key = text_of(key, "id")
     metadata = object_of(item.get("metadata") or {}, "metadata")
-    made, changed = moment(item.get("created_at"), "created_at"), moment(item.get("updated_at"), "updated_at")
-    newer = _text(item.get("replaced_by"))
+    made, changed = parse_moment(item.get("created_at"), "created_at"), parse_moment(item.get("updated_at"), "updated_at")
+    newer = _read_text(item.get("replaced_by"))
     end = end_of(item.get("expiration_date"), "expiration_date")
     other = first_of(item, *SOURCES)
     source, about = said_of_user(text, item.get("user_id"), other if isinstance(other, str) else None)
     for lost in ("hash", "text_lemmatized", "score", "vector"):
-        notes.lose(lost, int(item.get(lost) is not None))
+        notes.count_loss(lost, int(item.get(lost) is not None))
     yield Memory(
         place,
         key,
         text,
         lineage=key,
-        category=category(metadata.get("category")),
+        category=join_category_path(metadata.get("category")),
         tags=words_of(item.get("categories")),
         valid_from=made if newer else None,
         valid_to=(changed or made) if newer else end,
@@ -110,7 +114,7 @@ def _item(place: str, item: Json, notes: Notes, mentions: dict[str, list[str]]) 
         changed=changed,
         source=source,
         about=about,
-        session=_text(first_of(item, "run_id", "session_id")),
+        session=_read_text(first_of(item, "run_id", "session_id")),
         metadata={**metadata, **rest_of(item, OWN)},
         entities=[{"name": name} for name in mentions.get(key, [])],
     )
@@ -118,35 +122,35 @@ def _item(place: str, item: Json, notes: Notes, mentions: dict[str, list[str]]) 
         yield Link(place, newer, key, "replaces")
 
 
-def _text(value: object) -> str | None:
+def _read_text(value: object) -> str | None:
     return str(value) if isinstance(value, (str, int)) and str(value).strip() else None
 
 
-def _relation(place: str, item: Json) -> Iterator[Record]:
+def _read_relation(place: str, item: Json) -> Iterator[Record]:
     kind = edge_type(first_of(item, "relationship", "relation", "type"))
-    ends = [_name(first_of(item, *names), names[0]) for names in (("source",), ("target", "destination"))]
+    ends = [_restore_name(first_of(item, *names), names[0]) for names in (("source",), ("target", "destination"))]
     yield Edge(place, ends[0], kind, ends[1])
 
 
-def _name(value: object, what: str) -> str:
+def _restore_name(value: object, what: str) -> str:
     """A name of the old graph, which was lowered and joined by `_`; the person is `user_id:_…`."""
     name = text_of(value, what).removeprefix("user_id:").replace("_", " ").strip()
-    return label(text_of(name, what))
+    return shorten_label(text_of(name, what))
 
 
-def _blocks(file: File, notes: Notes) -> Iterator[Record]:
+def _split_blocks(file: File, notes: ImportNotes) -> Iterator[Record]:
     """The plugin's Markdown: a block begins at `---` with an id behind it, so that a rule inside of a text is text."""
-    rows = file.text().splitlines()
+    rows = file.read_text().splitlines()
     starts = [n for n, row in enumerate(rows) if row.strip() == "---" and n + 1 < len(rows) and rows[n + 1].startswith("id:")]
     for start, end in zip(starts, [*starts[1:], len(rows)], strict=False):
-        place = file.place(f"line {start + 1}")
+        place = file.describe_place(f"line {start + 1}")
         try:
-            yield _block(place, "\n".join(rows[start:end]))
+            yield _read_block(place, "\n".join(rows[start:end]))
         except WrongValue as error:
-            notes.error(place, str(error))
+            notes.note_error(place, str(error))
 
 
-def _block(place: str, text: str) -> Memory:
+def _read_block(place: str, text: str) -> Memory:
     fields, body = front_matter(text)
     key = text_of(str(fields.get("id") or ""), "id")
     confidence = fields.get("confidence")
@@ -155,9 +159,9 @@ def _block(place: str, text: str) -> Memory:
         key,
         text_of(body.strip(), "the text"),
         lineage=key,
-        category=category(fields.get("type")),
+        category=join_category_path(fields.get("type")),
         tags=words_of(fields.get("categories")),
-        made=moment(fields.get("created_at"), "created_at"),
+        made=parse_moment(fields.get("created_at"), "created_at"),
         source="mem0-plugin",
         confidence=float(confidence) if isinstance(confidence, (int, float)) and 0 <= confidence <= 1 else None,
         metadata={

@@ -11,18 +11,18 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
-from service.transfer.foreign.markdown import inline_links, lenient, prose, tags_in, wiki_links, without_comments
-from service.transfer.foreign.records import Entity, Json, Link, Memory, Notes, Record
+from service.transfer.foreign.markdown import inline_links, split_without_errors, strip_code, tags_in, wiki_links, without_comments
+from service.transfer.foreign.records import Entity, ImportNotes, Json, Link, Memory, Record
 from service.transfer.foreign.sources import File, Source
 from service.transfer.foreign.values import (
     WrongValue,
-    category,
     entity_type,
-    identity,
-    label,
-    moment,
+    join_category_path,
+    keep_stated_fields,
+    parse_moment,
     rest_of,
-    stated,
+    shorten_identity,
+    shorten_label,
     words_of,
 )
 
@@ -44,7 +44,7 @@ class Note:
     name: str
 
     @property
-    def path(self) -> str:
+    def path_without_ending(self) -> str:
         """Its path without the ending: its identity."""
         return self.file.path.removesuffix(".md") or self.name
 
@@ -52,7 +52,7 @@ class Note:
 class Vault:
     """Notes by their paths and their short names."""
 
-    def __init__(self, source: Source, notes: Notes) -> None:
+    def __init__(self, source: Source, notes: ImportNotes) -> None:
         self.notes: list[Note] = []
         self._first: dict[str, Note] = {}  # of a name
         self._nearest: dict[tuple[str, PurePosixPath], Note] = {}  # of a name, in a folder
@@ -61,32 +61,38 @@ class Vault:
             if any(folder.startswith(".") for folder in file.path.split("/")[:-1]):
                 continue
             if file.path and not file.path.lower().endswith(".md"):
-                notes.skip("files that are no notes")
+                notes.count_omission("files that are no notes")
                 continue
-            self._add(file, notes)
+            self._add_file(file, notes)
 
-    def _add(self, file: File, notes: Notes) -> None:
-        fields, body, wrong = lenient(file.text())
+    def _add_file(self, file: File, notes: ImportNotes) -> None:
+        fields, body, wrong = split_without_errors(file.read_text())
         if wrong is not None:
-            notes.remark(f"{file.place()}: read as plain text: {wrong}")
+            notes.add_remark(f"{file.describe_place()}: read as plain text: {wrong}")
         name = str(fields.get("title") or PurePosixPath(file.path).stem or "note").strip()
-        note = Note(file, fields, body, label(name))
+        note = Note(file, fields, body, shorten_label(name))
         self.notes.append(note)
-        self._at.setdefault(note.path.lower(), note)
-        folder = PurePosixPath(note.path).parent
+        self._at.setdefault(note.path_without_ending.lower(), note)
+        folder = PurePosixPath(note.path_without_ending).parent
         for key in {
-            each.lower() for each in (note.path, PurePosixPath(note.path).name, name, str(fields.get("permalink") or name))
+            each.lower()
+            for each in (
+                note.path_without_ending,
+                PurePosixPath(note.path_without_ending).name,
+                name,
+                str(fields.get("permalink") or name),
+            )
         }:
             self._first[key] = min(self._first.get(key, note), note, key=_path_of)
             near = (key, folder)
             self._nearest[near] = min(self._nearest.get(near, note), note, key=_path_of)
 
-    def find(self, target: str, near: Note) -> Note | None:
+    def find_note(self, target: str, near: Note) -> Note | None:
         """The note that a link means: by its path, else the nearest of that name."""
         name = target.strip("/").removesuffix(".md").lower()
-        return self._nearest.get((name, PurePosixPath(near.path).parent)) or self._first.get(name)
+        return self._nearest.get((name, PurePosixPath(near.path_without_ending).parent)) or self._first.get(name)
 
-    def at(self, path: str, near: Note) -> Note | None:
+    def note_at_path(self, path: str, near: Note) -> Note | None:
         """The note at a path of a Markdown link, from the note or the root. Raises WrongValue for one that leaves the folder."""
         steps = [] if path.startswith("/") else list(PurePosixPath(near.file.path).parts[:-1])
         for step in PurePosixPath(path.lstrip("/")).parts:
@@ -98,49 +104,56 @@ class Vault:
 
 
 def _path_of(note: Note) -> str:
-    return note.path
+    return note.path_without_ending
 
 
-def read_obsidian(source: Source, notes: Notes) -> Iterator[Record]:
+def read_obsidian(source: Source, notes: ImportNotes) -> Iterator[Record]:
     """A vault. A property that is a link is an edge of its name; the creation of a file is not in it."""
     vault = Vault(source, notes)
     for note in vault.notes:
         body = without_comments(note.body)
         if not body:
-            notes.skip("notes without a text")
+            notes.count_omission("notes without a text")
             continue
         edges = [
             {"source": note.name, "type": name[:128], "target": target}
             for name, value in note.fields.items()
             for target in _links_of(value)
         ]
-        tags = list(dict.fromkeys([*words_of(note.fields.get("tags")), *map(label, tags_in(note.body))]))
-        yield from _about(note, edges, words_of(note.fields.get("aliases")))
-        metadata = stated(path=note.file.path, **rest_of(note.fields, ("tags", "aliases")))
-        folder = category(PurePosixPath(note.path).parent.as_posix())
+        tags = list(dict.fromkeys([*words_of(note.fields.get("tags")), *map(shorten_label, tags_in(note.body))]))
+        yield from _read_note_entity(note, edges, words_of(note.fields.get("aliases")))
+        metadata = keep_stated_fields(path=note.file.path, **rest_of(note.fields, ("tags", "aliases")))
+        folder = join_category_path(PurePosixPath(note.path_without_ending).parent.as_posix())
         yield Memory(
-            note.file.place(), note.path, body, lineage=note.path, category=folder, tags=tags, metadata=metadata, edges=edges
+            note.file.describe_place(),
+            note.path_without_ending,
+            body,
+            lineage=note.path_without_ending,
+            category=folder,
+            tags=tags,
+            metadata=metadata,
+            edges=edges,
         )
-        yield from _links(note, vault, notes)
+        yield from _read_links(note, vault, notes)
 
 
-def read_basic_memory(source: Source, notes: Notes) -> Iterator[Record]:
+def read_basic_memory(source: Source, notes: ImportNotes) -> Iterator[Record]:
     """basic-memory: the note, its observations as memories of their own, its relations as edges."""
     vault = Vault(source, notes)
     for note in vault.notes:
-        key = identity(str(note.fields.get("permalink") or note.path))
-        made, changed = _moments(note, notes, "created", "modified")
-        plain = prose(note.body)
+        key = shorten_identity(str(note.fields.get("permalink") or note.path_without_ending))
+        made, changed = _read_moments(note, notes, "created", "modified")
+        plain = strip_code(note.body)
         relations = [(quoted or word, target.split("|")[0].strip()) for quoted, word, target in RELATION.findall(plain)]
-        edges = [{"source": note.name, "type": kind[:128], "target": label(target)} for kind, target in relations]
+        edges = [{"source": note.name, "type": kind[:128], "target": shorten_label(target)} for kind, target in relations]
         kind = entity_type(note.fields.get("type"))
-        yield Entity(note.file.place(), note.name, None if kind == "note" else kind)
+        yield Entity(note.file.describe_place(), note.name, None if kind == "note" else kind)
         about = [{"name": note.name}]
-        folder = category(PurePosixPath(key).parent.as_posix())
+        folder = join_category_path(PurePosixPath(key).parent.as_posix())
         if note.body.strip():
-            metadata = stated(path=note.file.path, title=note.name, **rest_of(note.fields, LISTED))
+            metadata = keep_stated_fields(path=note.file.path, title=note.name, **rest_of(note.fields, LISTED))
             yield Memory(
-                note.file.place(),
+                note.file.describe_place(),
                 key,
                 note.body.strip(),
                 lineage=key,
@@ -152,11 +165,11 @@ def read_basic_memory(source: Source, notes: Notes) -> Iterator[Record]:
                 entities=about,
                 edges=edges,
             )
-        for kind_of, text, context, tags in observations(plain):
-            metadata = stated(note=key, context=context)
-            where = category(folder, kind_of)
+        for kind_of, text, context, tags in parse_observations(plain):
+            metadata = keep_stated_fields(note=key, context=context)
+            where = join_category_path(folder, kind_of)
             yield Memory(
-                note.file.place(),
+                note.file.describe_place(),
                 f"{key}#{text[:200]}",
                 text,
                 category=where,
@@ -165,10 +178,10 @@ def read_basic_memory(source: Source, notes: Notes) -> Iterator[Record]:
                 metadata=metadata,
                 entities=about,
             )
-        yield from _links(note, vault, notes, frozenset(target for _, target in relations))
+        yield from _read_links(note, vault, notes, frozenset(target for _, target in relations))
 
 
-def observations(text: str) -> Iterator[tuple[str | None, str, str | None, list[str]]]:
+def parse_observations(text: str) -> Iterator[tuple[str | None, str, str | None, list[str]]]:
     """Observations of a note: category, text, context, tags. Tasks, times, links and quotes are none."""
     for kind, line in OBSERVATION.findall(text):
         if "[[" in line or (not kind and (line.startswith("[") or not tags_in(line))):
@@ -196,32 +209,32 @@ def _said_and_context(words: str) -> tuple[str, str | None]:
     return words[:start].strip(), words[start + 1 : -1]
 
 
-def read_okf(source: Source, notes: Notes) -> Iterator[Record]:
+def read_okf(source: Source, notes: ImportNotes) -> Iterator[Record]:
     """OKF 0.1 and 0.2: concepts, each with what it is about; `index.md` and `log.md` are reserved."""
     vault = Vault(source, notes)
     for note in list(vault.notes):
         if PurePosixPath(note.file.path).name in ("index.md", "log.md"):
-            notes.skip("reserved files (index.md, log.md)")
+            notes.count_omission("reserved files (index.md, log.md)")
             continue
-        for number, (fields, body) in enumerate(_entries(note)):
-            place = note.file.place(f"entry {number + 1}" if number else "")
+        for number, (fields, body) in enumerate(_list_entries(note)):
+            place = note.file.describe_place(f"entry {number + 1}" if number else "")
             try:
-                yield from _concept(place, note, fields, body, number)
+                yield from _read_concept(place, note, fields, body, number)
             except WrongValue as error:
-                notes.error(place, str(error))
+                notes.note_error(place, str(error))
         if isinstance(note.fields.get("type"), str):
-            yield from _links(note, vault, notes)
+            yield from _read_links(note, vault, notes)
 
 
-def _entries(note: Note) -> Iterator[tuple[Json, str]]:
+def _list_entries(note: Note) -> Iterator[tuple[Json, str]]:
     first, *rest = ENTRY.split(note.body)
     yield note.fields, first
     for part in rest:
-        fields, body, _ = lenient(part.lstrip())
+        fields, body, _ = split_without_errors(part.lstrip())
         yield fields, body
 
 
-def _concept(place: str, note: Note, fields: Json, body: str, number: int) -> Iterator[Record]:
+def _read_concept(place: str, note: Note, fields: Json, body: str, number: int) -> Iterator[Record]:
     kind = fields.get("type")
     if not isinstance(kind, str) or not kind.strip():
         raise WrongValue("type: is missing, and a concept needs one")
@@ -229,9 +242,9 @@ def _concept(place: str, note: Note, fields: Json, body: str, number: int) -> It
     generated: Json = found if isinstance(found, dict) else {}
     found = fields.get("x_memanto")
     own: Json = found if isinstance(found, dict) else {}
-    made = moment(generated.get("at") or fields.get("timestamp"), "generated.at")
-    key = str(own.get("id") or note.path) if number or own else note.path
-    title = label(str(fields.get("title") or note.name))
+    made = parse_moment(generated.get("at") or fields.get("timestamp"), "generated.at")
+    key = str(own.get("id") or note.path_without_ending) if number or own else note.path_without_ending
+    title = shorten_label(str(fields.get("title") or note.name))
     ended = fields.get("status") == "deprecated" or own.get("status") == "superseded"
     confidence = own.get("confidence")
     description = fields.get("description")
@@ -242,44 +255,44 @@ def _concept(place: str, note: Note, fields: Json, body: str, number: int) -> It
         key,
         text,
         lineage=key,
-        category=category(kind, PurePosixPath(note.path).parent.as_posix()),
+        category=join_category_path(kind, PurePosixPath(note.path_without_ending).parent.as_posix()),
         tags=words_of(fields.get("tags")),
         valid_to=made if ended else None,
         made=made,
         changed=made,
-        source=label(str(generated.get("by") or own.get("source") or "okf")),
+        source=shorten_label(str(generated.get("by") or own.get("source") or "okf")),
         about=title,
         confidence=confidence if isinstance(confidence, float) and 0 <= confidence <= 1 else None,
-        metadata=stated(**{name: value for name, value in fields.items() if name not in ("tags", "type")}),
+        metadata=keep_stated_fields(**{name: value for name, value in fields.items() if name not in ("tags", "type")}),
         entities=[{"name": title}],
     )
 
 
-def read_markdown(source: Source, notes: Notes) -> Iterator[Record]:
+def read_markdown(source: Source, notes: ImportNotes) -> Iterator[Record]:
     """Files that `loci export --format markdown` wrote: each goes back to its lineage; an edited one is a new version."""
-    for file in source.named(".md") if source.single is None else source.files:
-        fields, body, wrong = lenient(file.text())
+    for file in source.files_with_ending(".md") if source.only_file is None else source.files:
+        fields, body, wrong = split_without_errors(file.read_text())
         own = fields.get("loci")
         if wrong is not None or not isinstance(own, dict):
-            notes.error(file.place(), wrong or "loci: the properties of an exported memory are missing")
+            notes.note_error(file.describe_place(), wrong or "loci: the properties of an exported memory are missing")
             continue
         try:
-            yield _exported(file, fields, own, body.removesuffix("\n"))
+            yield _read_own_export(file, fields, own, body.removesuffix("\n"))
         except WrongValue as error:
-            notes.error(file.place(), str(error))
+            notes.note_error(file.describe_place(), str(error))
 
 
-def _exported(file: File, fields: Json, own: Json, body: str) -> Memory:
+def _read_own_export(file: File, fields: Json, own: Json, body: str) -> Memory:
     lineage = str(own.get("lineage") or "")
-    same = own.get("sha256") == digest(body)
+    same = own.get("sha256") == hash_body(body)
     if not lineage:
         raise WrongValue("loci.lineage: is missing")
-    start, end = moment(fields.get("valid_from"), "valid_from"), moment(fields.get("valid_to"), "valid_to")
+    start, end = parse_moment(fields.get("valid_from"), "valid_from"), parse_moment(fields.get("valid_to"), "valid_to")
     metadata = fields.get("metadata")
     lost = () if same else ("source_created_at", "source_updated_at")  # edited words were not written there
     return Memory(
-        file.place(),
-        lineage if same else f"{lineage}#{digest(body)}",
+        file.describe_place(),
+        lineage if same else f"{lineage}#{hash_body(body)}",
         body,
         id=str(own["id"]) if same and own.get("id") else None,
         lineage=lineage,
@@ -296,15 +309,15 @@ def _exported(file: File, fields: Json, own: Json, body: str) -> Memory:
     )
 
 
-def digest(body: str) -> str:
+def hash_body(body: str) -> str:
     """The mark that tells whether a file was edited since it was written."""
     return hashlib.sha256(body.encode()).hexdigest()[:16]
 
 
-def _about(note: Note, edges: list[Json], aliases: list[str]) -> Iterator[Record]:
+def _read_note_entity(note: Note, edges: list[Json], aliases: list[str]) -> Iterator[Record]:
     """The entity that a note is about, where anything says that it is one."""
     if edges or aliases:
-        yield Entity(note.file.place(), note.name, None, aliases)
+        yield Entity(note.file.describe_place(), note.name, None, aliases)
 
 
 def _links_of(value: Any) -> Iterator[str]:
@@ -312,36 +325,40 @@ def _links_of(value: Any) -> Iterator[str]:
         if isinstance(item, str) and (found := WIKI_ONLY.match(item.strip())):
             target = re.split(r"[#|^]", found[1], maxsplit=1)[0].strip()
             if target:
-                yield label(PurePosixPath(target).name)
+                yield shorten_label(PurePosixPath(target).name)
 
 
-def _links(note: Note, vault: Vault, notes: Notes, but: frozenset[str] = frozenset()) -> Iterator[Record]:
+def _read_links(note: Note, vault: Vault, notes: ImportNotes, but: frozenset[str] = frozenset()) -> Iterator[Record]:
     """Links to other notes of the folder; those to no note are counted."""
-    key = identity(str(note.fields.get("permalink") or note.path))
-    text = prose(note.body)
+    key = shorten_identity(str(note.fields.get("permalink") or note.path_without_ending))
+    text = strip_code(note.body)
     found: dict[str, Note | None] = {}
     for target, embed in wiki_links(text):
         if embed:
-            notes.lose("embeds")
+            notes.count_loss("embeds")
         elif target not in but:
-            found[target] = vault.find(target, note)
+            found[target] = vault.find_note(target, note)
     for path in inline_links(text):
         try:
-            found[path] = vault.at(path, note)
+            found[path] = vault.note_at_path(path, note)
         except WrongValue as error:
-            notes.remark(f"{note.file.place()}: {error}")
-    notes.skip("links to no note", sum(1 for target in found.values() if target is None))
-    ends = {identity(str(target.fields.get("permalink") or target.path)) for target in found.values() if target is not None} - {key}
+            notes.add_remark(f"{note.file.describe_place()}: {error}")
+    notes.count_omission("links to no note", sum(1 for target in found.values() if target is None))
+    ends = {
+        shorten_identity(str(target.fields.get("permalink") or target.path_without_ending))
+        for target in found.values()
+        if target is not None
+    } - {key}
     for end in sorted(ends):
-        yield Link(note.file.place(), key, end, "links_to")
+        yield Link(note.file.describe_place(), key, end, "links_to")
 
 
-def _moments(note: Note, notes: Notes, *names: str) -> list[Any]:
+def _read_moments(note: Note, notes: ImportNotes, *names: str) -> list[Any]:
     found = []
     for name in names:
         try:
-            found.append(moment(note.fields.get(name), name))
+            found.append(parse_moment(note.fields.get(name), name))
         except WrongValue as error:
-            notes.error(note.file.place(), str(error))
+            notes.note_error(note.file.describe_place(), str(error))
             found.append(None)
     return found

@@ -6,10 +6,19 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from service.transfer.foreign.items import each, preview, values
-from service.transfer.foreign.records import Json, Link, Memory, Notes, Record, Turn, end_versions
+from service.transfer.foreign.items import iterate_items, make_records, preview_first_value
+from service.transfer.foreign.records import ImportNotes, Json, Link, Memory, Record, Turn, end_versions
 from service.transfer.foreign.sources import Source
-from service.transfer.foreign.values import WrongValue, category, list_of, moment, object_of, stated, text_of, words_of
+from service.transfer.foreign.values import (
+    WrongValue,
+    join_category_path,
+    keep_stated_fields,
+    list_of,
+    object_of,
+    parse_moment,
+    text_of,
+    words_of,
+)
 
 RELATIONS = {"updates", "extends", "derives"}
 ACTIVITY = ("Prompted ", "Asked ", "Said ")
@@ -19,10 +28,10 @@ MARKUP = re.compile(r"<[^>]*+>?")
 BREAK = re.compile(r"<(?:br|/p|/li|/div)\b[^<>]*+>", re.IGNORECASE)
 
 
-def read_crewai(source: Source, notes: Notes) -> Iterator[Record]:
+def read_crewai(source: Source, notes: ImportNotes) -> Iterator[Record]:
     """Records of CrewAI's memory."""
 
-    def make(place: str, item: Json) -> Iterator[Record]:
+    def make_record(place: str, item: Json) -> Iterator[Record]:
         text, key = text_of(item.get("content"), "content"), text_of(item.get("id"), "id")
         scope, importance = text_of(item.get("scope") or "/", "scope"), item.get("importance")
         if not scope.startswith("/"):
@@ -30,16 +39,16 @@ def read_crewai(source: Source, notes: Notes) -> Iterator[Record]:
         if importance is not None and not (isinstance(importance, (int, float)) and 0 <= importance <= 1):
             raise WrongValue(f"importance: must be 0 to 1, not {importance!r}")
         tags = words_of(list_of(item.get("categories"), "categories"))
-        notes.lose("embeddings", int(item.get("embedding") is not None))
-        made = moment(item.get("created_at"), "created_at")
-        metadata = {**object_of(item.get("metadata") or {}, "metadata"), **stated(private=item.get("private") or None)}
+        notes.count_loss("embeddings", int(item.get("embedding") is not None))
+        made = parse_moment(item.get("created_at"), "created_at")
+        metadata = {**object_of(item.get("metadata") or {}, "metadata"), **keep_stated_fields(private=item.get("private") or None)}
         who = item.get("source")
         yield Memory(
             place,
             key,
             text,
             lineage=key,
-            category=category(scope),
+            category=join_category_path(scope),
             tags=tags,
             made=made,
             source=who if isinstance(who, str) else None,
@@ -48,37 +57,40 @@ def read_crewai(source: Source, notes: Notes) -> Iterator[Record]:
         )
 
     for file in source.files:
-        yield from each(values(file, notes, "records"), notes, make)
+        yield from make_records(iterate_items(file, notes, "records"), notes, make_record)
 
 
-def read_supermemory(source: Source, notes: Notes) -> Iterator[Record]:
+def read_supermemory(source: Source, notes: ImportNotes) -> Iterator[Record]:
     """Memories in lineages of their roots, versions in order; documents; what extends or derives is a link."""
     for file in source.files:
-        whole = preview(file)
+        whole = preview_first_value(file)
         if isinstance(whole, dict) and isinstance(whole.get("documents"), list):
-            found = ((file.place(f"documents[{n}]"), item) for n, item in enumerate(file.items("documents.item")))
-            yield from each(found, notes, _document)
+            found = ((file.describe_place(f"documents[{n}]"), item) for n, item in enumerate(file.iterate_items("documents.item")))
+            yield from make_records(found, notes, _read_document)
         elif isinstance(whole, dict) and "documents" in whole:
-            notes.error(file.place("documents"), "must be a list")
+            notes.note_error(file.describe_place("documents"), "must be a list")
         roots: dict[str, list[tuple[str, Json]]] = {}
-        for number, item in enumerate(file.items("memories.item")):
+        for number, item in enumerate(file.iterate_items("memories.item")):
             root = str(item.get("rootMemoryId") or item.get("id")) if isinstance(item, dict) else ""
-            roots.setdefault(root, []).append((file.place(f"memories[{number}]"), item))
+            roots.setdefault(root, []).append((file.describe_place(f"memories[{number}]"), item))
         for root, versions in roots.items():
-            yield from _versions(root, versions, notes)
+            yield from _order_versions(root, versions, notes)
 
 
-def _document(place: str, item: Json) -> Iterator[Record]:
+def _read_document(place: str, item: Json) -> Iterator[Record]:
     key = text_of(item.get("id"), "id")
-    made, changed = moment(item.get("createdAt"), "createdAt"), moment(item.get("updatedAt"), "updatedAt")
+    made, changed = parse_moment(item.get("createdAt"), "createdAt"), parse_moment(item.get("updatedAt"), "updatedAt")
     session, source = item.get("customId"), item.get("source")
-    about = {**object_of(item.get("metadata") or {}, "metadata"), **stated(title=item.get("title"), url=item.get("url"))}
+    about = {
+        **object_of(item.get("metadata") or {}, "metadata"),
+        **keep_stated_fields(title=item.get("title"), url=item.get("url")),
+    }
     yield Memory(
         place,
         key,
         text_of(item.get("content"), "content"),
         lineage=key,
-        category=category("documents", *words_of(item.get("containerTags"))[:1]),
+        category=join_category_path("documents", *words_of(item.get("containerTags"))[:1]),
         made=made,
         changed=changed,
         source=source if isinstance(source, str) else None,
@@ -87,7 +99,7 @@ def _document(place: str, item: Json) -> Iterator[Record]:
     )
 
 
-def _versions(root: str, found: list[tuple[str, Any]], notes: Notes) -> list[Record]:
+def _order_versions(root: str, found: list[tuple[str, Any]], notes: ImportNotes) -> list[Record]:
     """The versions of a memory, oldest first; a chain with a wrong link is left out as a whole."""
     records: list[tuple[int, Memory]] = []
     links: list[Record] = []
@@ -102,13 +114,13 @@ def _versions(root: str, found: list[tuple[str, Any]], notes: Notes) -> list[Rec
             latest += bool(item.get("isLatest"))
             if latest > 1:
                 raise WrongValue("isLatest: another version of the memory is the latest already")
-            made, changed = moment(item.get("createdAt"), "createdAt"), moment(item.get("updatedAt"), "updatedAt")
-            flags = stated(
+            made, changed = parse_moment(item.get("createdAt"), "createdAt"), parse_moment(item.get("updatedAt"), "updatedAt")
+            flags = keep_stated_fields(
                 static=item.get("isStatic") or None, inferred=item.get("isInference") or None, why=item.get("forgetReason")
             )
             metadata = {**object_of(item.get("metadata") or {}, "metadata"), **flags}
-            end = moment(item.get("forgetAfter"), "forgetAfter") or (changed if item.get("isForgotten") else None)
-            where = category(item.get("containerTag") or item.get("spaceContainerTag"))
+            end = parse_moment(item.get("forgetAfter"), "forgetAfter") or (changed if item.get("isForgotten") else None)
+            where = join_category_path(item.get("containerTag") or item.get("spaceContainerTag"))
             text = text_of(item.get("memory"), "memory")
             memory = Memory(
                 place,
@@ -124,19 +136,19 @@ def _versions(root: str, found: list[tuple[str, Any]], notes: Notes) -> list[Rec
             )
             version = item.get("version")
             records.append((version if isinstance(version, int) else 1, memory))
-            links += _relations(place, key, item.get("memoryRelations") or {})
+            links += _read_relations(place, key, item.get("memoryRelations") or {})
         except WrongValue as error:
-            notes.error(place, str(error))
+            notes.note_error(place, str(error))
             wrong = True
     if wrong:
-        notes.skip("memories of a chain of versions that is broken", len(records))
+        notes.count_omission("memories of a chain of versions that is broken", len(records))
         return []
     ordered = [memory for _, memory in sorted(records, key=lambda pair: pair[0])]
     end_versions(ordered)
     return [*ordered, *links]
 
 
-def _relations(place: str, key: str, relations: Any) -> list[Record]:
+def _read_relations(place: str, key: str, relations: Any) -> list[Record]:
     found = object_of(relations, "memoryRelations")
     unknown = sorted(str(kind) for kind in found.values() if kind not in RELATIONS)
     if unknown:
@@ -144,35 +156,35 @@ def _relations(place: str, key: str, relations: Any) -> list[Record]:
     return [Link(place, key, str(target), kind) for target, kind in found.items() if kind != "updates"]
 
 
-def read_gemini(source: Source, notes: Notes) -> Iterator[Record]:
+def read_gemini(source: Source, notes: ImportNotes) -> Iterator[Record]:
     """Google Takeout's activity: what was asked and answered. It has no conversations: each exchange stands alone."""
 
-    def make(place: str, item: Json) -> Iterator[Record]:
+    def make_record(place: str, item: Json) -> Iterator[Record]:
         if item.get("header") != "Gemini Apps":
-            notes.skip("activity of other products")
+            notes.count_omission("activity of other products")
             return
-        title, said = text_of(item.get("title"), "title"), moment(item.get("time"), "time")
+        title, said = text_of(item.get("title"), "title"), parse_moment(item.get("time"), "time")
         prompt = next((title.removeprefix(verb) for verb in ACTIVITY if title.startswith(verb)), "")
         answers = [each for each in list_of(item.get("safeHtmlItem"), "safeHtmlItem") if isinstance(each, dict)]
         if not prompt.strip() or not answers:
-            notes.skip("activity without a prompt and an answer")
+            notes.count_omission("activity without a prompt and an answer")
             return
-        notes.skip("drafts of answers", len(answers) - 1)
-        notes.lose("attached files, of which there are the names only", len(item.get("attachedFiles") or []))
+        notes.count_omission("drafts of answers", len(answers) - 1)
+        notes.count_loss("attached files, of which there are the names only", len(item.get("attachedFiles") or []))
         key = hashlib.sha256(f"{item.get('time')}\n{title}".encode("utf-8", "replace")).hexdigest()[:24]
         session = f"gemini/{key}"
-        about = stated(attachments=words_of(item.get("attachedFiles")))
+        about = keep_stated_fields(attachments=words_of(item.get("attachedFiles")))
         yield Turn(place, f"{key}/0", session, "user", prompt, said, about)
-        answer = plain(str(answers[0].get("html") or ""))
+        answer = strip_markup(str(answers[0].get("html") or ""))
         if answer:
             yield Turn(place, f"{key}/1", session, "assistant", answer, said, {})
 
-    notes.remark("Gemini's activity has no conversations: each prompt is one of its own")
-    for file in source.files if source.single is not None else source.named(".json"):
-        yield from each(values(file, notes), notes, make)
+    notes.add_remark("Gemini's activity has no conversations: each prompt is one of its own")
+    for file in source.files if source.only_file is not None else source.files_with_ending(".json"):
+        yield from make_records(iterate_items(file, notes), notes, make_record)
 
 
-def plain(markup: str) -> str:
+def strip_markup(markup: str) -> str:
     """A text without its markup; scripts and styles say nothing."""
     kept, place = [], 0
     while found := UNSEEN.search(markup, place):

@@ -4,12 +4,12 @@ from contextlib import suppress
 from pathlib import PurePosixPath
 from typing import Any
 
-from service.transfer.foreign.items import first_lines, is_list, preview
+from service.transfer.foreign.items import first_lines, is_list, preview_first_value
 from service.transfer.foreign.letta_code import is_message
-from service.transfer.foreign.markdown import lenient
+from service.transfer.foreign.markdown import split_without_errors
 from service.transfer.foreign.records import Json, Unreadable
 from service.transfer.foreign.sources import File, Source
-from service.transfer.foreign.sqlite import MAGIC, tables
+from service.transfer.foreign.sqlite import MAGIC, list_tables
 
 KEYS: tuple[tuple[frozenset[str], str], ...] = tuple(
     (frozenset(keys.split()), name)
@@ -57,22 +57,22 @@ OF_CLAUDE_CODE = {"user", "feedback", "project", "reference"}
 TABLES = {"history": "mem0-history", "store": "langgraph", "memory_status_history": "openmemory"}
 
 
-def recognise(source: Source) -> str | None:
+def recognise_format(source: Source) -> str | None:
     """The name of the format; None where it is none that is known."""
-    if source.single is not None:
-        return of_file(source.single)
+    if source.only_file is not None:
+        return of_file(source.only_file)
     return _of_folder(source)
 
 
 def of_file(file: File) -> str | None:
     """The format of a file."""
-    head = file.head()
+    head = file.read_head()
     if head.startswith(MAGIC):
-        found = tables(file)
+        found = list_tables(file)
         return next((name for table, name in TABLES.items() if table in found), None)
     start = head.lstrip()[:1]
     if start in (b"{", b"["):
-        value = preview(file)
+        value = preview_first_value(file)
         shapes = value if isinstance(value, list) else [value, *first_lines(file)]
         return next((name for shape in shapes[:20] if isinstance(shape, dict) and (name := of_object(shape))), None)
     looks_like_notes = start == b"#" or head.startswith((b"---\n", b"---\r\n", b"\xef\xbb\xbf---")) or b"[[" in head
@@ -125,15 +125,19 @@ def _of_folder(source: Source) -> str | None:
         :50
     ]:
         with suppress(Unreadable):
-            if file.head(1024).lstrip()[:1] in (b"{", b"[") and (name := of_file(file)) and not (is_list(file) and name == "loci"):
+            if (
+                file.read_head(1024).lstrip()[:1] in (b"{", b"[")
+                and (name := of_file(file))
+                and not (is_list(file) and name == "loci")
+            ):
                 return name
-    notes = source.named(".md")
+    notes = source.files_with_ending(".md")
     return _of_notes(notes) if notes else None
 
 
 def _of_notes(files: list[File]) -> str | None:
     """The kind of Markdown notes, by the properties that they begin with."""
-    fields = {file.path: lenient(file.head().decode("utf-8", "replace"))[0] for file in files[:200]}
+    fields = {file.path: split_without_errors(file.read_head().decode("utf-8", "replace"))[0] for file in files[:200]}
     found = [each for each in fields.values() if each]
     names = {PurePosixPath(path).name.lower() for path in fields}
     plain = [path for path in fields if PurePosixPath(path).name not in ("index.md", "log.md")]

@@ -106,7 +106,7 @@ Record: TypeAlias = Memory | Turn | Entity | Edge | Link
 
 
 @dataclass
-class Notes:
+class ImportNotes:
     """Notes of readers beside their records: items that are wrong, left out, or have no place here."""
 
     errors: list[tuple[str, str]] = field(default_factory=list)
@@ -116,43 +116,43 @@ class Notes:
     remarks: dict[str, None] = field(default_factory=dict)  # each once, in their order
 
     @classmethod
-    def said(cls, said: Json) -> "Notes":
+    def from_json(cls, said: Json) -> "ImportNotes":
         """Notes of another process."""
         errors = [(place, reason) for place, reason in said["errors"]]
         return cls(errors, said["wrong"], Counter(said["skipped"]), Counter(said["no_place"]), dict.fromkeys(said["remarks"]))
 
-    def error(self, place: str, reason: str) -> None:
+    def note_error(self, place: str, reason: str) -> None:
         """An item is wrong and does not go in."""
         self.wrong += 1
         if len(self.errors) < MOST_ERRORS:
             self.errors.append((place[:LONGEST_REASON], reason[:LONGEST_REASON]))
 
-    def add(self, others: "Notes") -> None:
+    def merge_notes(self, others: "ImportNotes") -> None:
         """Take over what others say."""
         self.errors += others.errors[: MOST_ERRORS - len(self.errors)]
         self.wrong += others.wrong
         for what, count in others.skipped.items():
-            self.skip(what, count)
+            self.count_omission(what, count)
         for what, count in others.no_place.items():
-            self.lose(what, count)
+            self.count_loss(what, count)
         for what in others.remarks:
-            self.remark(what)
+            self.add_remark(what)
 
-    def skip(self, what: str, count: int = 1) -> None:
+    def count_omission(self, what: str, count: int = 1) -> None:
         """Items were left out on purpose."""
-        _count(self.skipped, what, count)
+        _count_kind(self.skipped, what, count)
 
-    def lose(self, what: str, count: int = 1) -> None:
+    def count_loss(self, what: str, count: int = 1) -> None:
         """Something has no place in Loci."""
-        _count(self.no_place, what, count)
+        _count_kind(self.no_place, what, count)
 
-    def remark(self, what: str) -> None:
+    def add_remark(self, what: str) -> None:
         """Something that readers of the report should know, said once."""
         if len(self.remarks) < MOST_KINDS:
             self.remarks[what[:LONGEST_REASON]] = None
 
 
-def _count(kinds: Counter[str], what: str, count: int) -> None:
+def _count_kind(kinds: Counter[str], what: str, count: int) -> None:
     """Count a kind; a file that has more kinds than anybody reads has others."""
     if count:
         what = what[:LONGEST_KIND]

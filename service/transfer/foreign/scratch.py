@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import IO, BinaryIO, cast
 
-PART = 4 * 1024 * 1024  # bytes that are asked for, and written, at once
+BLOCK_BYTES = 4 * 1024 * 1024  # bytes that are asked for, and written, at once
 SORTED = 2  # a database may write so many times its size beside itself, to sort its rows
 
 
@@ -18,14 +18,14 @@ class Scratch:
         self.folder: str | None = None
         self.ask: Callable[[int], None] = lambda _: None
 
-    def file(self) -> BinaryIO:
+    def make_file(self) -> BinaryIO:
         """A new file. A writer asks for room first."""
         return cast("BinaryIO", tempfile.TemporaryFile(dir=self.folder))
 
-    def copy(self, stream: IO[bytes]) -> BinaryIO:
+    def copy_stream(self, stream: IO[bytes]) -> BinaryIO:
         """A copy that can be read from anywhere in it."""
-        target = self.file()
-        while part := stream.read(PART):
+        target = self.make_file()
+        while part := stream.read(BLOCK_BYTES):
             self.ask(len(part))
             target.write(part)
         target.flush()
@@ -33,13 +33,13 @@ class Scratch:
         return target
 
     @contextmanager
-    def named(self, stream: IO[bytes], size: int) -> Iterator[str]:
+    def copy_with_path(self, stream: IO[bytes], size: int) -> Iterator[str]:
         """The path of a copy, for a library that opens files by their names; its room is given back."""
         room = size * (1 + SORTED)
         self.ask(room)
         try:
             with tempfile.NamedTemporaryFile(dir=self.folder, suffix=".db") as target:
-                shutil.copyfileobj(stream, target, PART)
+                shutil.copyfileobj(stream, target, BLOCK_BYTES)
                 target.flush()
                 if os.fstat(target.fileno()).st_size > size:
                     raise OSError("the file is larger than it says")

@@ -33,7 +33,7 @@ SMALL = 16 * MIB
 LONGEST_LINE = 256 * MIB
 HEAD = 256 * 1024
 IN_MEMORY = 64 * MIB  # the largest file that is read whole
-DEEPEST = 200  # levels of lists and objects in a file of items
+DEEPEST_LEVELS = 200  # levels of lists and objects in a file of items
 LEVELS = {"start_array": 1, "start_map": 1, "end_array": -1, "end_map": -1}
 LONGEST_PATH = 4096  # characters in an archive
 MOST_FOLDERS = 100  # that a member lies in
@@ -60,60 +60,60 @@ class File:
                     stream.seek(0)
                 yield stream
         except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, NotImplementedError, EOFError, tarfile.TarError) as error:
-            raise Unreadable(f"is damaged: {error}", self.place()) from None
+            raise Unreadable(f"is damaged: {error}", self.describe_place()) from None
 
-    def place(self, inner: str = "") -> str:
+    def describe_place(self, inner: str = "") -> str:
         """How errors name it, or something in it."""
         return f"{self.path}: {inner}" if self.path and inner else self.path or inner or "the file"
 
-    def head(self, size: int = HEAD) -> bytes:
+    def read_head(self, size: int = HEAD) -> bytes:
         """How it begins."""
         with self.open() as stream:
             return stream.read(size)
 
-    def lines(self) -> Iterator[tuple[int, bytes]]:
+    def iterate_lines(self) -> Iterator[tuple[int, bytes]]:
         """Its lines that are not blank, numbered from 1."""
         with self.open() as stream:
             for number, line in FilledLines(stream, LONGEST_LINE):
                 if line is None:
-                    raise Unreadable(f"is longer than {LONGEST_LINE:,} bytes", self.place(f"line {number}"))
+                    raise Unreadable(f"is longer than {LONGEST_LINE:,} bytes", self.describe_place(f"line {number}"))
                 yield number, line
 
-    def text(self) -> str:
+    def read_text(self) -> str:
         """All of it as text; bytes that are no UTF-8 become U+FFFD."""
-        return self._whole().decode("utf-8", "replace")
+        return self._read_all().decode("utf-8", "replace")
 
-    def json(self) -> Any:
+    def read_json(self) -> Any:
         """All of it as JSON."""
-        return parse_json(self._whole(), self.place())
+        return parse_json(self._read_all(), self.describe_place())
 
-    def items(self, path: str) -> Iterator[Any]:
+    def iterate_items(self, path: str) -> Iterator[Any]:
         """The items of a list in it, one by one, whatever its size: `item`, `results.item`. Raises Unreadable."""
         number = 0
         with self.open() as stream:
             try:
-                events = ijson.parse(self._shallow(ijson.basic_parse(stream, use_float=True)))
+                events = ijson.parse(self._limit_depth(ijson.basic_parse(stream, use_float=True)))
                 for value in ijson.items(events, path):
                     yield value
                     number += 1
             except (ijson.JSONError, UnicodeDecodeError, OverflowError, RecursionError) as error:
-                place = self.place(f"{path.removesuffix('item').removesuffix('.')}[{number}]")
+                place = self.describe_place(f"{path.removesuffix('item').removesuffix('.')}[{number}]")
                 raise Unreadable(f"is no JSON from here on: {str(error).splitlines()[0]}", place) from None
 
-    def _shallow(self, events: Iterator[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+    def _limit_depth(self, events: Iterator[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
         """Events of a parser, of so many levels at most: it names each by its way through all of them. Raises Unreadable."""
         level = 0
         for event in events:
             level += LEVELS.get(event[0], 0)
-            if level > DEEPEST:
-                raise Unreadable(f"has more than {DEEPEST} levels", self.place())
+            if level > DEEPEST_LEVELS:
+                raise Unreadable(f"has more than {DEEPEST_LEVELS} levels", self.describe_place())
             yield event
 
-    def _whole(self) -> bytes:
+    def _read_all(self) -> bytes:
         with self.open() as stream:
             data = stream.read(IN_MEMORY + 1)
         if len(data) > IN_MEMORY:
-            raise Unreadable(f"is larger than the {IN_MEMORY // MIB} MiB that a file of this kind may have", self.place())
+            raise Unreadable(f"is larger than the {IN_MEMORY // MIB} MiB that a file of this kind may have", self.describe_place())
         return data
 
 
@@ -145,7 +145,7 @@ class FilledLines:
                 held += block[:start][: self._longest + 1 - len(held)]
                 if block[start - 1] != NEWLINE:
                     continue
-                yield from self._filled(held)
+                yield from self._yield_filled_line(held)
                 held.clear()
                 self.count += 1
             last = max(start, block.rfind(b"\n") + 1)
@@ -153,14 +153,14 @@ class FilledLines:
             for found in FILLED.finditer(block, start, last):
                 self.count += block.count(b"\n", place, found.start())
                 place = found.end()
-                yield from self._filled(block[max(start, block.rfind(b"\n", start, found.start()) + 1) : place + 1])
+                yield from self._yield_filled_line(block[max(start, block.rfind(b"\n", start, found.start()) + 1) : place + 1])
             self.count += block.count(b"\n", place, last)
             held += block[last:]
         if held:
-            yield from self._filled(held)
+            yield from self._yield_filled_line(held)
             self.count += 1
 
-    def _filled(self, line: bytes | bytearray) -> Iterator[tuple[int, bytes | None]]:
+    def _yield_filled_line(self, line: bytes | bytearray) -> Iterator[tuple[int, bytes | None]]:
         if len(line) > self._longest:
             yield self.count + 1, None
         elif not line.isspace():
@@ -188,7 +188,7 @@ class Source:
     stack: ExitStack = field(default_factory=ExitStack)
 
     @property
-    def single(self) -> File | None:
+    def only_file(self) -> File | None:
         """The file, if one was given by itself."""
         return self.files[0] if len(self.files) == 1 and not self.files[0].path else None
 
@@ -198,7 +198,7 @@ class Source:
             folder.rpartition("/")[2] == name for folder in self.folders
         )
 
-    def named(self, *endings: str) -> list[File]:
+    def files_with_ending(self, *endings: str) -> list[File]:
         """Files whose names end so."""
         return [file for file in self.files if file.path.lower().endswith(endings)]
 
@@ -206,15 +206,15 @@ class Source:
 def open_source(path: Path) -> Source:
     """A file, an archive or a folder on disk."""
     if path.is_dir():
-        return _folder(path)
-    return unpacked(File("", path.stat().st_size, lambda: path.open("rb")))
+        return _read_folder(path)
+    return unpack_file(File("", path.stat().st_size, lambda: path.open("rb")))
 
 
 def open_stream(stream: Binary) -> Source:
     """A file that is open already, such as what a request brought."""
     stream.seek(0, os.SEEK_END)
     size = stream.tell()
-    return unpacked(File("", size, lambda: _shared(stream)))
+    return unpack_file(File("", size, lambda: _share_position(stream)))
 
 
 class _Positioned(io.RawIOBase):
@@ -241,26 +241,26 @@ class _Positioned(io.RawIOBase):
         return len(data)
 
 
-def _shared(stream: Binary) -> Binary:
+def _share_position(stream: Binary) -> Binary:
     return io.BufferedReader(_Positioned(stream.fileno()))
 
 
-def unpacked(file: File) -> Source:
+def unpack_file(file: File) -> Source:
     """Contents of a file: its members, if it is an archive; else the file."""
-    start = file.head(4)
+    start = file.read_head(4)
     if start[:4] == b"PK\x03\x04":
-        return _zip(file)
+        return _open_zip(file)
     if start[:2] == b"\x1f\x8b":
-        return _gzip(file)
+        return _open_gzip(file)
     source = Source([file])
     with file.open() as stream:
         stream.seek(257)
         if stream.read(5) == b"ustar":
-            return _tar(file, source)
+            return _open_tar(file, source)
     return source
 
 
-def _folder(path: Path) -> Source:
+def _read_folder(path: Path) -> Source:
     source = Source([])
     for root, folders, names in os.walk(path):
         relative = Path(root).relative_to(path)
@@ -291,12 +291,12 @@ def _inner_path(name: str) -> str:
     return path.as_posix()
 
 
-def _zip(file: File, depth: int = 0) -> Source:
+def _open_zip(file: File, depth: int = 0) -> Source:
     source = Source([])
     try:
         archive = source.stack.enter_context(zipfile.ZipFile(source.stack.enter_context(file.opener())))
     except zipfile.BadZipFile as error:
-        raise Unreadable(f"is a damaged zip archive: {error}", file.place()) from None
+        raise Unreadable(f"is a damaged zip archive: {error}", file.describe_place()) from None
     members = archive.infolist()
     _check_sizes(len(members), sum(member.file_size for member in members), file.size)
     for member in members:
@@ -310,9 +310,9 @@ def _zip(file: File, depth: int = 0) -> Source:
         found = File(inner, member.file_size, lambda member=member: archive.open(member))  # type: ignore[misc]
         if inner.lower().endswith(".zip") and depth == 0:
             with found.open() as stream:
-                copy = source.stack.enter_context(SCRATCH.copy(stream))
-            found = File(inner, found.size, lambda copy=copy: _shared(copy))  # type: ignore[misc]
-            nested = _zip(found, depth=1)
+                copy = source.stack.enter_context(SCRATCH.copy_stream(stream))
+            found = File(inner, found.size, lambda copy=copy: _share_position(copy))  # type: ignore[misc]
+            nested = _open_zip(found, depth=1)
             source.stack.push(nested.stack)
             source.files += [File(f"{inner}/{each.path}", each.size, each.opener) for each in nested.files]
         else:
@@ -321,12 +321,12 @@ def _zip(file: File, depth: int = 0) -> Source:
     return source
 
 
-def _gzip(file: File) -> Source:
+def _open_gzip(file: File) -> Source:
     """The kind of a packed file: a tar archive, or a file of lines.
 
     It is unpacked to a temporary file, and no further than it may.
     """
-    target = SCRATCH.file()
+    target = SCRATCH.make_file()
     size = 0
     try:
         with file.opener() as packed, gzip.GzipFile(fileobj=packed) as stream:
@@ -337,26 +337,26 @@ def _gzip(file: File) -> Source:
                 target.write(part)
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         target.close()
-        raise Unreadable(f"is damaged: {error}", file.place()) from None
+        raise Unreadable(f"is damaged: {error}", file.describe_place()) from None
     target.flush()
-    inner = File("", size, lambda: _shared(target))
+    inner = File("", size, lambda: _share_position(target))
     source = Source([inner])
     source.stack.callback(target.close)
     with inner.open() as stream:
         stream.seek(257)
         if stream.read(5) == b"ustar":
-            return _tar(inner, source)
+            return _open_tar(inner, source)
     return source
 
 
-def _tar(file: File, source: Source) -> Source:
+def _open_tar(file: File, source: Source) -> Source:
     source.files = []
     try:
         stream = source.stack.enter_context(file.opener())
         archive = source.stack.enter_context(tarfile.TarFile(fileobj=stream))
         members = archive.getmembers()
     except tarfile.TarError as error:
-        raise Unreadable(f"is a damaged tar archive: {error}", file.place()) from None
+        raise Unreadable(f"is a damaged tar archive: {error}", file.describe_place()) from None
     _check_sizes(len(members), sum(member.size for member in members), file.size * MOST_RATIO)
     for member in members:
         inner = _inner_path(member.name)

@@ -13,10 +13,10 @@ from itertools import groupby
 from typing import Any
 from uuid import UUID
 
-from service.transfer.foreign.records import Json, Memory, Notes, Record, Unreadable, end_versions
+from service.transfer.foreign.records import ImportNotes, Json, Memory, Record, Unreadable, end_versions
 from service.transfer.foreign.scratch import SCRATCH
 from service.transfer.foreign.sources import MIB, File, Source
-from service.transfer.foreign.values import WrongValue, identity, moment, stated, text_of
+from service.transfer.foreign.values import WrongValue, keep_stated_fields, parse_moment, shorten_identity, text_of
 
 MAGIC = b"SQLite format 3\x00"
 STEPS, MOST = 100_000, 50_000  # a query is ended after so many times so many steps
@@ -72,9 +72,9 @@ NAMES = "select name from sqlite_schema where type = 'table' and rootpage > 0"  
 
 
 @contextmanager
-def opened(file: File) -> Iterator[sqlite3.Connection]:
+def open_copy(file: File) -> Iterator[sqlite3.Connection]:
     """A copy of a database, for reading only, in which nothing of its own is executed."""
-    with file.open() as stream, SCRATCH.named(stream, file.size) as copy:
+    with file.open() as stream, SCRATCH.copy_with_path(stream, file.size) as copy:
         connection = sqlite3.connect(f"file:{copy}?mode=ro&immutable=1", uri=True, check_same_thread=False)
         try:
             connection.row_factory = sqlite3.Row
@@ -82,19 +82,19 @@ def opened(file: File) -> Iterator[sqlite3.Connection]:
                 connection.setlimit(limit, most)
             for pragma in SAFE:
                 connection.execute(pragma)
-            connection.set_authorizer(_may)
+            connection.set_authorizer(_authorize_action)
             left = [MOST]
             connection.set_progress_handler(lambda: left.append(left.pop() - 1) or left[0] < 0, STEPS)  # type: ignore[func-returns-value]
             yield connection
         except sqlite3.DataError as error:
-            raise Unreadable(f"holds a value that is too large: {error}", file.place()) from None
+            raise Unreadable(f"holds a value that is too large: {error}", file.describe_place()) from None
         except sqlite3.DatabaseError as error:
-            raise Unreadable(f"cannot be read as SQLite: {error}", file.place()) from None
+            raise Unreadable(f"cannot be read as SQLite: {error}", file.describe_place()) from None
         finally:
             connection.close()
 
 
-def _may(action: int, first: str | None, second: str | None, *_: Any) -> int:
+def _authorize_action(action: int, first: str | None, second: str | None, *_: Any) -> int:
     """Rights of statements: read tables, count rows, and ask of which columns a table is made."""
     allowed = (
         action in (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ)
@@ -104,48 +104,50 @@ def _may(action: int, first: str | None, second: str | None, *_: Any) -> int:
     return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
 
 
-def tables(file: File) -> set[str]:
+def list_tables(file: File) -> set[str]:
     """The names of its tables, without views: reading a view runs its query."""
-    with opened(file) as connection:
-        return _names(connection)
+    with open_copy(file) as connection:
+        return _table_names(connection)
 
 
-def _names(connection: sqlite3.Connection) -> set[str]:
+def _table_names(connection: sqlite3.Connection) -> set[str]:
     return {row["name"] for row in connection.execute(NAMES)}
 
 
-def _check(file: File, connection: sqlite3.Connection, table: str) -> None:
+def _check_plain_table(file: File, connection: sqlite3.Connection, table: str) -> None:
     """Raise Unreadable where a name is not that of a plain table of stored columns."""
-    if table not in _names(connection):
-        raise Unreadable(f"has no table {table!r}, or it is a view or virtual table, which would run what it says", file.place())
+    if table not in _table_names(connection):
+        raise Unreadable(
+            f"has no table {table!r}, or it is a view or virtual table, which would run what it says", file.describe_place()
+        )
     if any(row["hidden"] for row in connection.execute(COLUMNS[table])):
-        raise Unreadable(f"its table {table!r} has generated columns, which are not read", file.place())
+        raise Unreadable(f"its table {table!r} has generated columns, which are not read", file.describe_place())
 
 
-def read_history(source: Source, notes: Notes) -> Iterator[Record]:
+def read_history(source: Source, notes: ImportNotes) -> Iterator[Record]:
     """mem0's history: the rows of a memory, by their times, are the versions of a lineage, and a deletion ends the last one."""
     for file in source.files:
-        with opened(file) as connection:
-            _check(file, connection, "history")
+        with open_copy(file) as connection:
+            _check_plain_table(file, connection, "history")
             rows = connection.execute("select * from history not indexed order by memory_id, rowid")
             for memory_id, group in groupby(rows, key=lambda row: row["memory_id"]):
-                yield from _lineage(file, str(memory_id), sorted((dict(row) for row in group), key=_order), notes)
-            if "messages" in _names(connection):
-                notes.lose(
+                yield from _read_lineage(file, str(memory_id), sorted((dict(row) for row in group), key=_version_order), notes)
+            if "messages" in _table_names(connection):
+                notes.count_loss(
                     "recent messages of mem0 (its table messages)",
                     connection.execute("select count(*) from messages not indexed").fetchone()[0],
                 )
 
 
-def _lineage(file: File, memory_id: str, rows: list[Json], notes: Notes) -> list[Memory]:
-    memory_id = identity(memory_id)
+def _read_lineage(file: File, memory_id: str, rows: list[Json], notes: ImportNotes) -> list[Memory]:
+    memory_id = shorten_identity(memory_id)
     versions: list[Memory] = []
     current: Any = None
     ended = None
     for row in rows:
-        place = file.place(f"history {row.get('id')!r}")
+        place = file.describe_place(f"history {row.get('id')!r}")
         try:
-            at = _when(row)
+            at = _row_time(row)
             event = row.get("event")
             if event in ("UPDATE", "DELETE") and versions and row.get("old_memory") != current:
                 raise WrongValue(f"old_memory: {row.get('old_memory')!r} is not what the row before left, {current!r}")
@@ -153,7 +155,7 @@ def _lineage(file: File, memory_id: str, rows: list[Json], notes: Notes) -> list
                 ended, current = at, None
             elif event in ("ADD", "UPDATE"):
                 current = text_of(row.get("new_memory"), "new_memory")
-                metadata = stated(memory_id=memory_id, role=row.get("role"), event=event)
+                metadata = keep_stated_fields(memory_id=memory_id, role=row.get("role"), event=event)
                 versions.append(
                     Memory(
                         place,
@@ -169,23 +171,23 @@ def _lineage(file: File, memory_id: str, rows: list[Json], notes: Notes) -> list
             else:
                 raise WrongValue(f"event: must be ADD, UPDATE or DELETE, not {event!r}")
         except WrongValue as error:
-            notes.error(place, str(error))
+            notes.note_error(place, str(error))
     if ended is not None and versions:
         versions[-1].valid_to = ended
     end_versions(versions)
     return versions
 
 
-def _order(row: Json) -> tuple[datetime, int]:
+def _version_order(row: Json) -> tuple[datetime, int]:
     """Rows of a memory as they came about; those without a time, and of one moment, as they stand."""
     with suppress(WrongValue):
         event = row.get("event")
-        return _when(row) or EARLIEST, EVENTS.index(event) if event in EVENTS else 0
+        return _row_time(row) or EARLIEST, EVENTS.index(event) if event in EVENTS else 0
     return EARLIEST, 0
 
 
-def _when(row: Json) -> Any:
-    made, changed = moment(row.get("created_at"), "created_at"), moment(row.get("updated_at"), "updated_at")
+def _row_time(row: Json) -> Any:
+    made, changed = parse_moment(row.get("created_at"), "created_at"), parse_moment(row.get("updated_at"), "updated_at")
     if made is not None and changed is not None and changed < made:
         raise WrongValue(f"updated_at: {row['updated_at']!r} is before created_at, {row['created_at']!r}")
     return changed or made
@@ -193,28 +195,28 @@ def _when(row: Json) -> Any:
 
 def store_rows(file: File) -> Iterator[tuple[str, Json]]:
     """The rows of LangGraph's store."""
-    with opened(file) as connection:
-        _check(file, connection, "store")
+    with open_copy(file) as connection:
+        _check_plain_table(file, connection, "store")
         for number, row in enumerate(connection.execute("select * from store not indexed order by prefix, key")):
-            yield file.place(f"store row {number + 1}"), dict(row)
+            yield file.describe_place(f"store row {number + 1}"), dict(row)
 
 
-def openmemory_rows(file: File, notes: Notes) -> Iterator[tuple[str, Json]]:
+def openmemory_rows(file: File, notes: ImportNotes) -> Iterator[tuple[str, Json]]:
     """The memories of OpenMemory, with the names of their users, apps and categories, and ids as its backups write them."""
-    with opened(file) as connection:
+    with open_copy(file) as connection:
         for table in ("memories", "users", "apps", "categories", "memory_categories"):
-            _check(file, connection, table)
+            _check_plain_table(file, connection, table)
         labels = {
             key: [row["name"] for row in rows]
             for key, rows in groupby(connection.execute(LABELS), key=lambda row: row["memory_id"])
         }
         for row in connection.execute(OPENMEMORY):
-            place = file.place(f"memories {row['id']!r}")
+            place = file.describe_place(f"memories {row['id']!r}")
             try:
                 metadata = json.loads(row["metadata"]) if isinstance(row["metadata"], str) else None
                 yield place, {**dict(row), "id": str(UUID(row["id"])), "metadata": metadata, "categories": labels.get(row["id"])}
             except (ValueError, AttributeError, RecursionError) as error:
-                notes.error(place, f"has an id or metadata of no known shape: {error}")
-        for table in OPENMEMORY_LOST.keys() & _names(connection):
+                notes.note_error(place, f"has an id or metadata of no known shape: {error}")
+        for table in OPENMEMORY_LOST.keys() & _table_names(connection):
             count, what = OPENMEMORY_LOST[table]
-            notes.lose(what, connection.execute(count).fetchone()[0])
+            notes.count_loss(what, connection.execute(count).fetchone()[0])

@@ -11,7 +11,7 @@ from uuid import UUID
 from loci.models.fields import canonical_type
 from service.transfer.foreign.records import Json
 
-LONGEST = 255
+LONGEST_LABEL_CHARACTERS = 255
 LONGEST_IDENTITY = 1000
 SECONDS_END = 2e10  # a number above this is no count of seconds
 UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
@@ -23,7 +23,7 @@ class WrongValue(ValueError):
     """A value that is not what its field should hold."""
 
 
-def moment(value: Any, what: str) -> datetime | None:
+def parse_moment(value: Any, what: str) -> datetime | None:
     """A time in UTC: ISO 8601 with or without offset (then UTC), a date, seconds or milliseconds. None is none."""
     if value is None or value == "":
         return None
@@ -43,7 +43,7 @@ def moment(value: Any, what: str) -> datetime | None:
 
 def end_of(value: Any, what: str) -> datetime | None:
     """A time as an end: a date alone means the end of that day."""
-    found = moment(value, what)
+    found = parse_moment(value, what)
     whole_day = (isinstance(value, date) and not isinstance(value, datetime)) or (
         isinstance(value, str) and re.fullmatch(r"\d{4}-\d{2}-\d{2}", value.strip())
     )
@@ -88,42 +88,44 @@ def kind_of(value: Any) -> str:
 def words_of(value: Any) -> list[str]:
     """Labels: a list of texts, or one text with commas; what is no text is left out."""
     items = value.split(",") if isinstance(value, str) else value if isinstance(value, list) else []
-    return list(dict.fromkeys(label(str(item).strip()) for item in items if isinstance(item, (str, int)) and str(item).strip()))
+    return list(
+        dict.fromkeys(shorten_label(str(item).strip()) for item in items if isinstance(item, (str, int)) and str(item).strip())
+    )
 
 
-def label(value: str) -> str:
+def shorten_label(value: str) -> str:
     """A text that fits where 255 characters do; a longer one ends in its own hash, so that two do not become one."""
-    return _shortened(value.strip(), LONGEST)
+    return _shorten_with_hash(value.strip(), LONGEST_LABEL_CHARACTERS)
 
 
-def identity(value: str) -> str:
+def shorten_identity(value: str) -> str:
     """Its identity there. It stands beside many things, so it is kept short; a longer one ends in its hash."""
-    return _shortened(value, LONGEST_IDENTITY)
+    return _shorten_with_hash(value, LONGEST_IDENTITY)
 
 
 def identity_of(value: Any, what: str) -> str:
     """A text that something is known by. Raises WrongValue where there is none."""
-    return identity(text_of(value, what))
+    return shorten_identity(text_of(value, what))
 
 
-def short(value: Any) -> Any:
+def shorten_repeated_text(value: Any) -> Any:
     """A value that many things share: a short text; anything else as it is, unless it is a list."""
-    return label(value) if isinstance(value, str) else None if isinstance(value, (list, dict)) else value
+    return shorten_label(value) if isinstance(value, str) else None if isinstance(value, (list, dict)) else value
 
 
-def _shortened(value: str, longest: int) -> str:
+def _shorten_with_hash(value: str, longest: int) -> str:
     if len(value) <= longest:
         return value
     return value[: longest - 17] + "~" + hashlib.sha256(value.encode("utf-8", "replace")).hexdigest()[:16]
 
 
-def named(names: Any) -> list[Json]:
+def make_entities(names: Any) -> list[Json]:
     """Entities that a memory mentions, by their names."""
-    found = dict.fromkeys(name.strip()[:LONGEST] for name in names if isinstance(name, str) and name.strip())
+    found = dict.fromkeys(name.strip()[:LONGEST_LABEL_CHARACTERS] for name in names if isinstance(name, str) and name.strip())
     return [{"name": name} for name in found]
 
 
-def subject(name: str | None) -> str | None:
+def choose_subject(name: str | None) -> str | None:
     """A name as the subject of a memory; none for one that has the form of an id, which would be looked up."""
     try:
         return None if name is None or str(UUID(name)) == name.lower() else name
@@ -131,10 +133,10 @@ def subject(name: str | None) -> str | None:
         return name
 
 
-def category(*parts: Any) -> str | None:
+def join_category_path(*parts: Any) -> str | None:
     """A slash path of what is there."""
     steps = [step.strip() for part in parts if isinstance(part, str) for step in part.split("/") if step.strip(" .")]
-    return label("/".join(steps)).rstrip("/") or None
+    return shorten_label("/".join(steps)).rstrip("/") or None
 
 
 def entity_type(value: Any) -> str | None:
@@ -150,7 +152,7 @@ def edge_type(value: Any) -> str:
     return text_of(value, "the relation").strip()[:128]
 
 
-def stated(**fields: Any) -> Json:
+def keep_stated_fields(**fields: Any) -> Json:
     """Metadata of what is there: without null and what is empty. Times as text."""
     return {
         name: value.isoformat() if isinstance(value, (datetime, date)) else value
@@ -162,18 +164,18 @@ def stated(**fields: Any) -> Json:
 def rest_of(item: Json, known: Iterable[str]) -> Json:
     """Fields of an item beside those that have a place of their own."""
     taken = set(known)
-    return stated(**{str(name): value for name, value in item.items() if name not in taken})
+    return keep_stated_fields(**{str(name): value for name, value in item.items() if name not in taken})
 
 
-def storable(value: Any) -> tuple[Any, int]:
+def replace_unstorable(value: Any) -> tuple[Any, int]:
     """A value without NUL and halves of surrogates, each replaced by U+FFFD, and how many there were."""
     if isinstance(value, str):
         return UNSTORABLE.subn("\ufffd", value) if UNSTORABLE.search(value) else (value, 0)
     if isinstance(value, dict):
-        pairs = [(storable(str(name)), storable(item)) for name, item in value.items()]
+        pairs = [(replace_unstorable(str(name)), replace_unstorable(item)) for name, item in value.items()]
         return {name[0]: item[0] for name, item in pairs}, sum(name[1] + item[1] for name, item in pairs)
     if isinstance(value, list):
-        items = [storable(item) for item in value]
+        items = [replace_unstorable(item) for item in value]
         return [item for item, _ in items], sum(count for _, count in items)
     if isinstance(value, (datetime, date)):
         return value.isoformat(), 0

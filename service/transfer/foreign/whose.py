@@ -3,20 +3,20 @@
 import re
 
 from service.text.subject import is_first_person
-from service.transfer.foreign.values import label, subject
+from service.transfer.foreign.values import choose_subject, shorten_label
 
 WORD = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
 
 
-def _words(text: str) -> frozenset[str]:
+def _split_words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-OPENERS = _words(
+OPENERS = _split_words(
     "name favourite favorite has is was had does likes loves lives works prefers enjoys wants needs uses plays owns speaks hates "
     "dislikes drinks eats drives studies plans reads writes knows thinks follows visits travels takes keeps goes makes"
 )
-VERBS = _words("is was has had will can may would could should does did went got made came")
+VERBS = _split_words("is was has had will can may would could should does did went got made came")
 
 
 def said_of_user(text: str, user: object, other: str | None = None) -> tuple[str | None, str | None]:
@@ -27,10 +27,10 @@ def said_of_user(text: str, user: object, other: str | None = None) -> tuple[str
     """
     if not isinstance(user, str) or not user.strip():
         return other, None
-    name = label(user)
+    name = shorten_label(user)
     if is_first_person(text):
         return name, None
-    return other or name, None if begins_with_a_name(text) else subject(name)
+    return other or name, None if begins_with_a_name(text) else choose_subject(name)
 
 
 def begins_with_a_name(text: str) -> bool:

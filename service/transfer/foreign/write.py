@@ -13,7 +13,7 @@ from db import statistics, transfer
 from db.errors import refused_rows
 from db.pool import JsonObject, Transaction
 from db.retries import with_retries
-from service.transfer.foreign.records import Edge, Entity, Link, Memory, Notes, Record, Turn
+from service.transfer.foreign.records import Edge, Entity, ImportNotes, Link, Memory, Record, Turn
 from service.transfer.foreign.rows import Row, Rows
 from service.transfer.load import Open
 
@@ -21,16 +21,16 @@ BATCH, BATCH_BYTES = 1000, 1024 * 1024  # rows of a kind, and bytes of all that 
 Write = Callable[[Transaction, list[JsonObject]], Awaitable[list[JsonObject]]]
 
 
-def _write(function: Any) -> Write:
+def _make_writer(function: Any) -> Write:
     return lambda tx, items: function(tx, items=items)
 
 
 WRITES: dict[type[Any], tuple[str, Write]] = {  # in the order in which they are written
-    Entity: ("entities", _write(transfer.import_entities)),
-    Memory: ("memories", _write(transfer.import_memories)),
-    Edge: ("edges", _write(transfer.import_edges)),
-    Turn: ("turns", _write(transfer.import_turns)),
-    Link: ("links", _write(transfer.import_links)),
+    Entity: ("entities", _make_writer(transfer.import_entities)),
+    Memory: ("memories", _make_writer(transfer.import_memories)),
+    Edge: ("edges", _make_writer(transfer.import_edges)),
+    Turn: ("turns", _make_writer(transfer.import_turns)),
+    Link: ("links", _make_writer(transfer.import_links)),
 }
 KINDS = tuple(name for name, _ in WRITES.values())
 
@@ -44,14 +44,14 @@ class Report:
     dry_run: bool = False
     atomic: bool = False
     operator: bool = True  # who may analyze tables
-    notes: Notes = field(default_factory=Notes)
+    notes: ImportNotes = field(default_factory=ImportNotes)
     written: Counter[str] = field(default_factory=Counter)
     merged: Counter[str] = field(default_factory=Counter)
     there: Counter[str] = field(default_factory=Counter)
     started: float = field(default_factory=time.perf_counter)
     seconds: float = 0.0
 
-    def counts(self) -> JsonObject:
+    def to_json(self) -> JsonObject:
         """For people and scripts."""
         return {
             "format": self.format,
@@ -81,34 +81,34 @@ class Writer:
         self._count = 0
         self._analyzed = False
 
-    async def take(self, record: Record, size: int) -> None:
+    async def take_record(self, record: Record, size: int) -> None:
         """Check a record of so many bytes, and keep it for its batch. Links come last."""
         if isinstance(record, Link):
             await self._take_link(record)
             return
-        row = self._rows.make(record)
-        if row is None or self._repeats(record, row):
+        row = self._rows.make_row(record)
+        if row is None or self._repeats_earlier(record, row):
             return
-        await self._keep(type(record), row, size)
+        await self._keep_row(type(record), row, size)
 
     async def _take_link(self, link: Link) -> None:
         if not self._linking:
             self._linking = True
-            await self.flush()  # both ends are known by now
+            await self.write_waiting_rows()  # both ends are known by now
         ends = self._ids.get(link.source), self._ids.get(link.target)
         if None in ends:
-            self._report.notes.skip("links to what was not imported")
+            self._report.notes.count_omission("links to what was not imported")
             return
-        await self._keep(Link, Row(link.place, "", {"source_id": ends[0], "target_id": ends[1], "type": link.type}), 0)
+        await self._keep_row(Link, Row(link.place, "", {"source_id": ends[0], "target_id": ends[1], "type": link.type}), 0)
 
-    async def _keep(self, kind: type[Any], row: Row, size: int) -> None:
+    async def _keep_row(self, kind: type[Any], row: Row, size: int) -> None:
         waiting = self._waiting[kind]
         waiting.append(row)
         self._bytes += size
         if len(waiting) >= BATCH or self._bytes >= BATCH_BYTES:
-            await self.flush()
+            await self.write_waiting_rows()
 
-    def _repeats(self, record: Record, row: Row) -> bool:
+    def _repeats_earlier(self, record: Record, row: Row) -> bool:
         """Whether the file has said this before; another text under the same identity is an error."""
         if not isinstance(record, (Memory, Turn)):
             return False
@@ -119,23 +119,23 @@ class Writer:
         known = len(self._seen) == self._count
         self._count = len(self._seen)
         if known and before == said:
-            self._report.notes.skip("items that the file has twice")
+            self._report.notes.count_omission("items that the file has twice")
         elif known:
-            self._report.notes.error(record.place, f"{row.key!r} is there twice, with different words")
+            self._report.notes.note_error(record.place, f"{row.key!r} is there twice, with different words")
         return known
 
-    async def flush(self) -> None:
+    async def write_waiting_rows(self) -> None:
         """Write what waits."""
         self._bytes = 0
         for kind, (name, write) in WRITES.items():
             rows, self._waiting[kind] = self._waiting[kind], []
             if rows:
-                await self._write(name, write, rows)
+                await self._write_batch(name, write, rows)
         if not self._analyzed and self._report.operator:
             self._analyzed = True
-            await self._analyze()
+            await self._analyze_new_tables()
 
-    async def _analyze(self) -> None:
+    async def _analyze_new_tables(self) -> None:
         """Give new tables statistics once they have rows: what follows is planned by them."""
         if self.whole is None:
             async with self._open(None, None) as tx:
@@ -143,19 +143,19 @@ class Writer:
         else:
             await statistics.analyze_new_tables(self.whole)
 
-    async def _write(self, name: str, write: Write, rows: list[Row]) -> None:
+    async def _write_batch(self, name: str, write: Write, rows: list[Row]) -> None:
         """One batch; tried again when it met others' locks."""
         if self.whole is not None:
-            done, wrong = await _halved(self.whole, write, rows)
+            done, wrong = await _write_in_halves(self.whole, write, rows)
         else:
 
-            async def alone() -> tuple[Done, list[tuple[str, str]]]:
+            async def write_in_transaction() -> tuple[Done, list[tuple[str, str]]]:
                 async with self._open(self._report.namespace, "writer") as tx:
-                    return await _halved(tx, write, rows)
+                    return await _write_in_halves(tx, write, rows)
 
-            done, wrong = await with_retries(alone)
+            done, wrong = await with_retries(write_in_transaction)
         for place, reason in wrong:
-            self._report.notes.error(place, reason)
+            self._report.notes.note_error(place, reason)
         for row, outcome in done:
             getattr(self._report, outcome["outcome"])[name] += 1
             self._report.written["entities"] += outcome.get("entities_written", 0)
@@ -168,7 +168,7 @@ class Writer:
 Done = list[tuple[Row, JsonObject]]
 
 
-async def _halved(tx: Transaction, write: Write, rows: list[Row]) -> tuple[Done, list[tuple[str, str]]]:
+async def _write_in_halves(tx: Transaction, write: Write, rows: list[Row]) -> tuple[Done, list[tuple[str, str]]]:
     """Write rows in one statement; where the database refuses, halve until the refused rows stand alone."""
     try:
         async with tx.savepoint():
@@ -180,12 +180,12 @@ async def _halved(tx: Transaction, write: Write, rows: list[Row]) -> tuple[Done,
         if len(rows) == 1:
             return [], [(rows[0].place, known.detail)]
     half = len(rows) // 2
-    first, wrong = await _halved(tx, write, rows[:half])
-    second, more = await _halved(tx, write, rows[half:])
+    first, wrong = await _write_in_halves(tx, write, rows[:half])
+    second, more = await _write_in_halves(tx, write, rows[half:])
     return first + second, wrong + more
 
 
-async def write(
+async def write_records(
     open_transaction: Open,
     records: AsyncIterator[tuple[Record, int]],
     report: Report,
@@ -202,10 +202,10 @@ async def write(
             writer.whole = await stack.enter_async_context(open_transaction(report.namespace, "writer"))
         else:
             async with open_transaction(report.namespace, "writer") as tx:
-                await tx.entered()
+                await tx.read_caller()
         async for record, size in records:
-            await writer.take(record, size)
-        await writer.flush()
+            await writer.take_record(record, size)
+        await writer.write_waiting_rows()
         if report.atomic and report.notes.wrong:
             report.written, report.merged, report.there = Counter(), Counter(), Counter()
         if report.dry_run or (report.atomic and report.notes.wrong):
@@ -214,4 +214,4 @@ async def write(
     return report
 
 
-__all__ = ["KINDS", "Report", "write"]
+__all__ = ["KINDS", "Report", "write_records"]

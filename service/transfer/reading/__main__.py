@@ -14,16 +14,16 @@ from typing import Any
 
 import orjson
 
-from service.exact_json import read_exactly
+from service.exact_json import read_exact_json
 from service.transfer.foreign.formats import FORMATS
-from service.transfer.foreign.recognise import recognise
-from service.transfer.foreign.records import UNKNOWN_SHAPE, Link, Notes, Unreadable
+from service.transfer.foreign.recognise import recognise_format
+from service.transfer.foreign.records import UNKNOWN_SHAPE, ImportNotes, Link, Unreadable
 from service.transfer.foreign.scratch import SCRATCH
 from service.transfer.foreign.sources import MIB, FilledLines, Source, numbered_lines, open_stream
 from service.transfer.foreign.values import WrongValue
-from service.transfer.reading.confinement import confine, limit_memory, limit_time
+from service.transfer.reading.confinement import confine_process, limit_memory, limit_time
 from service.transfer.reading.job import AUTO, LINES, LOCI, Job
-from service.transfer.reading.output import LONGEST, Output, Refused
+from service.transfer.reading.output import LONGEST_LINE_BYTES, Output, Refused
 
 LONGEST_REASON = 1000
 SECONDS, SECONDS_A_MIB = 30, 10  # of a processor: to begin with, and for what is read
@@ -35,22 +35,22 @@ def main(job: Job) -> None:
     size = os.fstat(job.file).st_size
     limit_memory(job.memory)
     limit_time(SECONDS + SECONDS_A_MIB * size // MIB, job.seconds)
-    SCRATCH.folder, SCRATCH.ask = job.folder, output.ask
-    confine(job.folder, job.output)
+    SCRATCH.folder, SCRATCH.ask = job.folder, output.wait_for_room
+    confine_process(job.folder, job.output)
     try:
         try:
-            _read(job, output, size)
+            _read_job(job, output, size)
         except (MemoryError, OSError) as error:
-            raise Refused(*_meaning(error, job)) from None
+            raise Refused(*_explain_error(error, job)) from None
         except (*UNKNOWN_SHAPE, NotImplementedError, struct.error, zipfile.BadZipFile) as error:
             raise Refused("unreadable", f"it has a shape that is not known ({type(error).__name__})") from None
     except Unreadable as error:
-        output.refuse(Refused("unreadable", str(error)[:LONGEST_REASON]))
+        output.write_refusal(Refused("unreadable", str(error)[:LONGEST_REASON]))
     except Refused as error:
-        output.refuse(error)
+        output.write_refusal(error)
 
 
-def _meaning(error: MemoryError | OSError, job: Job) -> tuple[str, str]:
+def _explain_error(error: MemoryError | OSError, job: Job) -> tuple[str, str]:
     if isinstance(error, MemoryError):
         return "memory", f"reading it takes more than the {job.memory // MIB} MiB of memory that it may take"
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
@@ -60,7 +60,7 @@ def _meaning(error: MemoryError | OSError, job: Job) -> tuple[str, str]:
     return "unreadable", f"it cannot be read: {error.strerror or error}"
 
 
-def _read(job: Job, output: Output, size: int) -> None:
+def _read_job(job: Job, output: Output, size: int) -> None:
     with os.fdopen(job.file, "rb") as stream:
         if job.format == LOCI:
             output.allow_for(size)
@@ -76,70 +76,70 @@ def _read(job: Job, output: Output, size: int) -> None:
 
 
 def _read_source(job: Job, source: Source, output: Output) -> None:
-    name = recognise(source) if job.format == AUTO else job.format
+    name = recognise_format(source) if job.format == AUTO else job.format
     if name in FORMATS:
-        output.say("format", name)
+        output.write_message("format", name)
         read_records(source, str(name), output)
-    elif source.single is None or not (job.format == LINES or source.single.head().lstrip()[:1] in (b"{", b"")):
+    elif source.only_file is None or not (job.format == LINES or source.only_file.read_head().lstrip()[:1] in (b"{", b"")):
         raise Refused("unknown", f"must be in one of the formats {', '.join(FORMATS)}, or JSON lines")
     else:
-        output.say("format", LINES)
+        output.write_message("format", LINES)
         _read_lines(source, output)
 
 
 def read_records(source: Source, name: str, output: Output) -> None:
     """Records of a format; links last, when what they link has been written."""
-    notes = Notes()
+    notes = ImportNotes()
     links: list[Link] = []
     try:
         for record in FORMATS[name].read(source, notes):
             if isinstance(record, Link):
                 links.append(record)
             else:
-                output.record(record, notes)
+                output.write_record(record, notes)
     except Unreadable as error:
-        notes.error(error.place, error.reason)
+        notes.note_error(error.place, error.reason)
     except UNKNOWN_SHAPE as error:
-        notes.error("the file", f"has a shape that is not known ({type(error).__name__}: {error})")
+        notes.note_error("the file", f"has a shape that is not known ({type(error).__name__}: {error})")
     for link in links:
-        output.record(link, notes)
-    output.notes(notes)
+        output.write_record(link, notes)
+    output.write_notes(notes)
 
 
 def _read_lines(source: Source, output: Output) -> None:
     """Loose lines: what each says as JSON; the service knows what it means."""
-    notes = Notes()
-    assert source.single is not None  # noqa: S101 (asked before)
-    with source.single.open() as stream:
-        lines = FilledLines(stream, LONGEST)
+    notes = ImportNotes()
+    assert source.only_file is not None  # noqa: S101 (asked before)
+    with source.only_file.open() as stream:
+        lines = FilledLines(stream, LONGEST_LINE_BYTES)
         for number, line in lines:
             if line is None:
-                notes.error(str(number), f"is longer than {LONGEST:,} bytes")
+                notes.note_error(str(number), f"is longer than {LONGEST_LINE_BYTES:,} bytes")
                 continue
             try:
-                output.row(LINES, number, read_exactly(line))
+                output.write_row(LINES, number, read_exact_json(line))
             except WrongValue as error:
-                notes.error(str(number), str(error))
+                notes.note_error(str(number), str(error))
             except ValueError as error:
-                notes.error(str(number), f"is not JSON: {error}")
-    output.notes(notes, lines.count)
+                notes.note_error(str(number), f"is not JSON: {error}")
+    output.write_notes(notes, lines.count)
 
 
 def _read_export(stream: Any, output: Output) -> None:
     """Lines of an export as they stand, each with its kind or what is wrong with it; and what all before the last amount to."""
     digest = hashlib.sha256()
-    for number, line in numbered_lines(stream, LONGEST):
+    for number, line in numbered_lines(stream, LONGEST_LINE_BYTES):
         if line is None:
-            output.say("line", None, f"is longer than {LONGEST:,} bytes", beside=b"")
+            output.write_message("line", None, f"is longer than {LONGEST_LINE_BYTES:,} bytes", beside=b"")
             continue
         kind, wrong = _kind_of(line)
         if kind == "end":
-            output.say("line", kind, digest.hexdigest(), beside=line)
+            output.write_message("line", kind, digest.hexdigest(), beside=line)
             continue
         if number > 1:
             digest.update(line)
-        output.say("line", kind, wrong, beside=line if wrong is None else b"")
-    output.notes(Notes())
+        output.write_message("line", kind, wrong, beside=line if wrong is None else b"")
+    output.write_notes(ImportNotes())
 
 
 def _kind_of(line: bytes) -> tuple[str | None, str | None]:

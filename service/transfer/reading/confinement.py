@@ -49,7 +49,7 @@ def limit_time(seconds: int, most: int) -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (min(seconds, most), most))
 
 
-def confine(folder: str, largest: int) -> None:
+def confine_process(folder: str, largest: int) -> None:
     """Give up network, programs, and all files that can be written but those of a folder, each at most `largest` bytes."""
     resource.setrlimit(resource.RLIMIT_NOFILE, (OPEN_FILES, OPEN_FILES))
     resource.setrlimit(resource.RLIMIT_FSIZE, (largest, largest))
@@ -63,7 +63,7 @@ def confine(folder: str, largest: int) -> None:
         libc.prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0)
         _keep_to(libc, folder)
         _refuse_calls(libc)
-    _watch(folder)
+    _install_audit_hook(folder)
 
 
 def _keep_to(libc: Any, folder: str) -> None:
@@ -99,20 +99,20 @@ def _refuse_calls(libc: Any) -> None:
     libc.prctl(SECCOMP, FILTER, program, 0, 0)
 
 
-def _watch(folder: str) -> None:
+def _install_audit_hook(folder: str) -> None:
     """Have the interpreter refuse the same, which it does on every system."""
     within = Path(folder).resolve()
 
-    def outside(path: Any) -> bool:
+    def is_outside(path: Any) -> bool:
         return not isinstance(path, int) and not Path(os.fsdecode(path)).resolve().is_relative_to(within)
 
-    def refuse(event: str, arguments: tuple[Any, ...]) -> None:
+    def refuse_event(event: str, arguments: tuple[Any, ...]) -> None:
         if event == "open":
             path, mode, flags = arguments
             writes = bool(flags & WRITING) if isinstance(flags, int) else any(sign in (mode or "") for sign in "wax+")
-            if writes and path is not None and outside(path):
+            if writes and path is not None and is_outside(path):
                 raise PermissionError("a process that reads an import writes to its folder alone")
-        elif event in CHANGES or (event == "os.remove" and outside(arguments[0])) or event.startswith(REFUSED):
+        elif event in CHANGES or (event == "os.remove" and is_outside(arguments[0])) or event.startswith(REFUSED):
             raise PermissionError(f"a process that reads an import may not do this: {event}")
 
-    sys.addaudithook(refuse)
+    sys.addaudithook(refuse_event)

@@ -7,15 +7,15 @@ from typing import Any, BinaryIO
 
 import orjson
 
-from service.transfer.foreign.records import Link, Memory, Notes, Record, Turn
-from service.transfer.foreign.values import WrongValue, identity, storable
+from service.transfer.foreign.records import ImportNotes, Link, Memory, Record, Turn
+from service.transfer.foreign.values import WrongValue, replace_unstorable, shorten_identity
 
-LONGEST = 16 * 1024 * 1024  # bytes of a line that is handed on as it was read
-LARGEST = 4 * 1024 * 1024  # bytes of a row
+LONGEST_LINE_BYTES = 16 * 1024 * 1024  # bytes of a line that is handed on as it was read
+LARGEST_ROW_BYTES = 4 * 1024 * 1024  # bytes of a row
 MOST_VALUES = 12_000  # in a row: texts, numbers, lists, objects
 LONGEST_PLACE = 500
 MIB = 1024 * 1024
-DEEPEST = 200  # levels of lists and objects in a row
+DEEPEST_LEVELS = 200  # levels of lists and objects in a row
 GROWTH = 200  # bytes that may be said for a byte that was read, beyond the first:
 FREE = 64 * MIB
 STRANGE = "characters that no database stores (NUL, halves of surrogates), now U+FFFD"
@@ -41,48 +41,48 @@ class Output:
         """So many bytes are there to be read: what is said may grow with them."""
         self._read = size
 
-    def ask(self, size: int) -> None:
+    def wait_for_room(self, size: int) -> None:
         """Wait until so much room is given; what is given back is not answered."""
-        self.say("room", size)
+        self.write_message("room", size)
         self._pipe.flush()
         if size > 0 and os.read(self._asked, 1) != b"+":
             raise SystemExit(1)  # the service is gone, or wants no more of this
 
-    def record(self, record: Record, notes: Notes) -> None:
+    def write_record(self, record: Record, notes: ImportNotes) -> None:
         """A record, without what no database stores. One that is too large or too deep is wrong."""
         try:
             kind = type(record).__name__
-            pairs = [(field.name, storable(getattr(record, field.name))) for field in fields(record)]
+            pairs = [(field.name, replace_unstorable(getattr(record, field.name))) for field in fields(record)]
             item = {name: value for name, (value, _) in pairs}
             if isinstance(record, (Memory, Turn)):
-                item["key"] = identity(item["key"])
+                item["key"] = shorten_identity(item["key"])
             elif isinstance(record, Link):
-                item["source"], item["target"] = identity(item["source"]), identity(item["target"])
+                item["source"], item["target"] = shorten_identity(item["source"]), shorten_identity(item["target"])
             item["place"] = item["place"][:LONGEST_PLACE]
-            self.row(kind, item)
+            self.write_row(kind, item)
         except (WrongValue, RecursionError) as error:
-            notes.error(record.place, str(error) if isinstance(error, WrongValue) else "is nested too deeply")
+            notes.note_error(record.place, str(error) if isinstance(error, WrongValue) else "is nested too deeply")
             return
-        notes.lose(STRANGE, sum(count for _, (_, count) in pairs))
+        notes.count_loss(STRANGE, sum(count for _, (_, count) in pairs))
 
-    def row(self, kind: str, *more: Any) -> None:
+    def write_row(self, kind: str, *more: Any) -> None:
         """Something that may be written. Raises WrongValue where it is larger than the service reads at once."""
         check_shape(more)
-        line = encoded(["row", kind, *more])
-        if len(line) > LARGEST:
-            raise WrongValue(f"is larger than the {LARGEST // MIB} MiB that a row may have")
-        self._put(line)
+        line = encode_json(["row", kind, *more])
+        if len(line) > LARGEST_ROW_BYTES:
+            raise WrongValue(f"is larger than the {LARGEST_ROW_BYTES // MIB} MiB that a row may have")
+        self._put_line(line)
 
-    def say(self, *parts: Any, beside: bytes | None = None) -> None:
+    def write_message(self, *parts: Any, beside: bytes | None = None) -> None:
         """Anything else; `beside`: a line as it was read, which follows."""
-        self._put(encoded(parts) if beside is None else encoded(parts) + b"\n" + beside.rstrip(b"\n"))
+        self._put_line(encode_json(parts) if beside is None else encode_json(parts) + b"\n" + beside.rstrip(b"\n"))
 
-    def refuse(self, refused: Refused) -> None:
+    def write_refusal(self, refused: Refused) -> None:
         """The end, where nothing more is read."""
-        self._pipe.write(encoded(["refused", refused.kind, refused.reason]) + b"\n")
+        self._pipe.write(encode_json(["refused", refused.kind, refused.reason]) + b"\n")
         self._pipe.flush()
 
-    def notes(self, notes: Notes, lines: int = 0) -> None:
+    def write_notes(self, notes: ImportNotes, lines: int = 0) -> None:
         """The end: what is to be said of the whole."""
         said = {
             "lines": lines,
@@ -92,10 +92,10 @@ class Output:
             "no_place": notes.no_place,
             "remarks": list(notes.remarks),
         }
-        self.say("end", storable(said)[0])
+        self.write_message("end", replace_unstorable(said)[0])
         self._pipe.flush()
 
-    def _put(self, line: bytes) -> None:
+    def _put_line(self, line: bytes) -> None:
         self._said += len(line) + 1
         if self._said > FREE + GROWTH * self._read or self._said > self._most:
             raise Refused("large", "its content grows without limit while it is read")
@@ -103,7 +103,7 @@ class Output:
         self._pipe.write(b"\n")
 
 
-def encoded(value: Any) -> bytes:
+def encode_json(value: Any) -> bytes:
     """A value as JSON."""
     try:
         return orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS)
@@ -117,8 +117,8 @@ def check_shape(value: Any) -> None:
     level: list[Any] = [value]
     while level:
         depth, count = depth + 1, count + len(level)
-        if depth > DEEPEST:
-            raise WrongValue(f"is nested more than {DEEPEST} levels deep")
+        if depth > DEEPEST_LEVELS:
+            raise WrongValue(f"is nested more than {DEEPEST_LEVELS} levels deep")
         if count > MOST_VALUES:
             raise WrongValue(f"holds more than {MOST_VALUES:,} values")
         inner: list[Any] = []

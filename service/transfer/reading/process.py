@@ -14,10 +14,10 @@ from dataclasses import asdict
 from typing import Any, BinaryIO
 
 from db.errors import FieldError, Invalid, LociError, TooLarge, Unavailable
-from service.exact_json import read_exactly
+from service.exact_json import read_exact_json
 from service.spool import Spool, no_room
 from service.transfer.reading.job import Job
-from service.transfer.reading.output import LONGEST
+from service.transfer.reading.output import LONGEST_LINE_BYTES
 
 MODULE = "service.transfer.reading"
 LARGE = 64 * 1024  # bytes of what is said, whose reading is a turn of its own
@@ -35,33 +35,33 @@ class Reading:
         self._since = time.perf_counter()
         self.size = 0  # bytes of what was said last
 
-    async def frames(self) -> AsyncIterator[Frame]:
+    async def read_frames(self) -> AsyncIterator[Frame]:
         """Its messages, one after the other, until the end. Raises what keeps it from reading."""
         while True:
-            frame = await self._next()
+            frame = await self._read_frame()
             if frame[0] == "room":
                 await self._give_room(frame[1])
             elif frame[0] == "refused":
-                raise _meaning(frame[1], frame[2])
+                raise _make_reader_error(frame[1], frame[2])
             else:
                 yield frame
                 if frame[0] == "end":
                     return
 
-    async def beside(self) -> bytes:
+    async def read_raw_line(self) -> bytes:
         """The line that follows what was said last, as it was read."""
         return await self._pipe.readuntil()
 
-    async def _next(self) -> Frame:
+    async def _read_frame(self) -> Frame:
         if time.perf_counter() - self._since > TURN:
             await asyncio.sleep(0)
             self._since = time.perf_counter()
         try:
             line = await self._pipe.readuntil()
         except (asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-            raise await self._broken() from None
+            raise await self._explain_early_end() from None
         self.size = len(line)
-        frame: Frame = read_exactly(line)
+        frame: Frame = read_exact_json(line)
         if self.size > LARGE:
             await asyncio.sleep(0)
         return frame
@@ -74,15 +74,15 @@ class Reading:
             with suppress(BrokenPipeError):  # it has ended, which is seen next
                 os.write(self._process.stdin.fileno(), b"+")
 
-    async def _broken(self) -> LociError:
+    async def _explain_early_end(self) -> LociError:
         """The meaning of an early end of the process."""
         code = await asyncio.to_thread(self._process.wait)
         if code == -signal.SIGXCPU:
-            return _refused("reading it takes more processor time than it may take", RAISE_TIME)
-        return _refused("reading it broke off: it takes more memory than it may take, or is damaged", RAISE_MEMORY)
+            return _make_invalid("reading it takes more processor time than it may take", RAISE_TIME)
+        return _make_invalid("reading it broke off: it takes more memory than it may take, or is damaged", RAISE_MEMORY)
 
 
-def _meaning(kind: str, reason: str) -> LociError:
+def _make_reader_error(kind: str, reason: str) -> LociError:
     """The error that something stands for, as the process says it."""
     if kind == "disk":
         return no_room(OSError(0, reason))
@@ -90,37 +90,37 @@ def _meaning(kind: str, reason: str) -> LociError:
         return TooLarge(f"the import is refused: {reason}")
     if kind == "unknown":
         return Invalid("the body is of no format that is known", [FieldError("body", reason)])
-    return _refused(reason, RAISE_MEMORY if kind == "memory" else None)
+    return _make_invalid(reason, RAISE_MEMORY if kind == "memory" else None)
 
 
-def _refused(reason: str, hint: str | None = None) -> Invalid:
+def _make_invalid(reason: str, hint: str | None = None) -> Invalid:
     return Invalid(f"the body cannot be imported: {reason}", [FieldError("body", reason)], hint=hint)
 
 
 @asynccontextmanager
-async def reading(spool: Spool, format: str) -> AsyncIterator[Reading]:
+async def start_reading(spool: Spool, format: str) -> AsyncIterator[Reading]:
     """Have a file read by a process of its own, which is gone when the block ends, however that is."""
-    async with spool.turn():
-        limits = spool.limits
+    async with spool.wait_for_turn():
+        limits = spool.room_limits
         folder = str(limits.spool_dir or tempfile.gettempdir())
-        job = Job(spool.file.fileno(), format, folder, limits.reader_bytes, limits.reader_seconds, limits.import_bytes)
+        job = Job(spool.open_file.fileno(), format, folder, limits.reader_bytes, limits.reader_seconds, limits.import_bytes)
         try:
-            process = _start(job, folder)
+            process = _start_process(job, folder)
         except OSError as error:
             raise Unavailable(f"no process can be started to read it: {error.strerror}", hint="Try again in a moment.") from None
         try:
             assert process.stdout is not None  # noqa: S101 (it is a pipe)
-            pipe, transport = await _connect(process.stdout)
+            pipe, transport = await _connect_pipe(process.stdout)
             try:
                 yield Reading(spool, pipe, process)
             finally:
                 transport.close()
         finally:
             process.kill()
-            _forget(process)
+            _reap_process(process)
 
 
-def _start(job: Job, folder: str) -> subprocess.Popen[bytes]:
+def _start_process(job: Job, folder: str) -> subprocess.Popen[bytes]:
     """Start it with nothing of this process but the file: no environment, no other open file."""
     return subprocess.Popen(  # noqa: S603 (nothing of it is a caller's but the name of a format, which is one of ours)
         [sys.executable, "-I", "-B", "-m", MODULE, json.dumps(asdict(job))],
@@ -135,14 +135,14 @@ def _start(job: Job, folder: str) -> subprocess.Popen[bytes]:
     )
 
 
-async def _connect(pipe: BinaryIO | Any) -> tuple[asyncio.StreamReader, asyncio.ReadTransport]:
+async def _connect_pipe(pipe: BinaryIO | Any) -> tuple[asyncio.StreamReader, asyncio.ReadTransport]:
     loop = asyncio.get_running_loop()
-    reader = asyncio.StreamReader(limit=LONGEST + 64 * 1024)
+    reader = asyncio.StreamReader(limit=LONGEST_LINE_BYTES + 64 * 1024)
     transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), pipe)
     return reader, transport
 
 
-def _forget(process: subprocess.Popen[bytes]) -> None:
+def _reap_process(process: subprocess.Popen[bytes]) -> None:
     """Let the system forget a process that was killed: in a thread, because nothing is awaited where a request is cancelled."""
     if process.stdin is not None:
         process.stdin.close()

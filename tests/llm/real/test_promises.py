@@ -42,15 +42,15 @@ async def asked(settings: LLMSettings, trial: Trial, things: int) -> Completion:
     model = EndpointModel(settings)
     try:
         sizes = await model.measure()
-        schema = trial.schema(Prompts(), things, sizes, settings.max_tokens)
-        return await model.complete(trial.messages(Prompts(), things), schema=schema, title=trial.purpose)
+        schema = trial.make_schema(Prompts(), things, sizes, settings.max_tokens)
+        return await model.complete(trial.make_messages(Prompts(), things), schema=schema, title=trial.purpose)
     finally:
         await model.close()
 
 
 @pytest.mark.parametrize("trial", TRIALS, ids=lambda trial: trial.name)
 def test_the_server_takes_the_schema_of_each_purpose_as_a_grammar(wide: RealModel, trial: Trial) -> None:
-    stated = {"name": trial.purpose, "schema": trial.schema(Prompts(), trial.most, Sizes(), 16_000), "strict": True}
+    stated = {"name": trial.purpose, "schema": trial.make_schema(Prompts(), trial.most, Sizes(), 16_000), "strict": True}
     body = {"messages": [{"role": "user", "content": "JSON."}], "max_tokens": 1}
     body["response_format"] = {"type": "json_schema", "json_schema": stated}
     reply = httpx.post(f"{wide.url}/chat/completions", json=body, timeout=PATIENCE)
@@ -69,7 +69,7 @@ async def test_a_full_context_is_named_as_what_it_is(narrow: RealModel) -> None:
 
 async def test_a_prompt_beyond_the_context_is_refused_with_its_reason(narrow: RealModel) -> None:
     with pytest.raises(ModelError, match=r"exceed_context_size_error|LOCI_LLM__CONTEXT"):
-        await asked(LLMSettings(endpoint=narrow.url, **SLOW), next(trial for trial in TRIALS if trial.name == "retain"), 5)
+        await asked(LLMSettings(endpoint=narrow.url, **SLOW), next(trial for trial in TRIALS if trial.trial_name == "retain"), 5)
 
 
 def waited(question: Callable[[], Any]) -> Any:
