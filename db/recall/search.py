@@ -288,7 +288,7 @@ class Expansion:
     """Surroundings of the best hits: neighbours in time by document (number, distance), and two arms; seconds of each.
 
     `sources`: who said what, of these and their neighbours. `share`: what a hit lends, less where memories are long.
-    `standings`: how documents stand to whom the question is about (sql/recall/hit_standings.sql). `gaps`: days between them and the
+    `standings`: how documents stand to whom the question is about (sql/recall/speakers.sql). `gaps`: days between them and the
     time that it asks about; negative: before.
     """
 

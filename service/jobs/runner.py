@@ -72,7 +72,7 @@ class _RetryAtRequestedTime(procrastinate.BaseRetryStrategy):
 
 
 def queue_priority(at: datetime) -> int:
-    """Where a job stands in the queue that is due at a moment: behind all that is asked for before then (see queue_job.sql)."""
+    """Where a job stands in the queue that is due at a moment: behind all that is asked for before then (see queue.sql)."""
     return -round((at - FIRST).total_seconds())
 
 

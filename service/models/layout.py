@@ -146,7 +146,7 @@ def fuzzy_union(near: Places, weights: Floats) -> tuple[Places, Places, Floats]:
 
 
 def placed_between(vectors: Floats, laid_out: Floats, positions: Floats) -> Floats:
-    """Where rows belong that took no part: the mean of their nearest neighbours' positions, weighed as in place_new_points.sql.
+    """Where rows belong that took no part: the mean of their nearest neighbours' positions, weighed as in layout.sql.
 
     `laid_out`: rows of length one.
     """

@@ -1,3 +1,5 @@
+-- Views of passes and signals.
+
 -- Signals by people and tools about the agent's work. Under the policies: rows of granted namespaces only.
 create or replace view loci.feedback_signals with (security_invoker = true) as
 select n.name as namespace, s.id, s.kind, s.content, s.session_id, s.memory_id, s.agent_id, s.at,

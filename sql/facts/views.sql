@@ -1,3 +1,5 @@
+-- Views of aspects, constraints and supersessions.
+
 -- Aspects of entities, with how much hangs under each now. Under the policies: rows of granted namespaces only.
 create or replace view loci.aspects with (security_invoker = true) as
 select n.name as namespace, a.id, e.name as entity, a.name, a.weight, a.single_valued, held.attributes,

@@ -1,3 +1,5 @@
+-- Walk: what is known about focal entities.
+
 -- What must an agent know that talks about this? From the focal entities, and over their strongest edges
 -- one hop further, each entity once: the heaviest aspects and their most important attributes; all constraints; and the
 -- memories behind them that are visible. Settings walk_* are the bounds. walk_ms is a hard one: edges, attributes and
@@ -88,3 +90,127 @@ end $$;
 comment on function loci.walk(text, text, text, uuid[], text, timestamptz, timestamptz, boolean) is
     'Knowledge about the focal entities of a conversation and their neighbours: constraints, memories, aspects, '
     'within a deadline. Errors: 42501, P0002, 22023.';
+
+-- What is most worth knowing about these entities? Of each the heaviest aspects (settings walk_aspects), and
+-- of each aspect the most important attributes that hold at the times of p_filter (walk_attributes); at equal
+-- importance the newest. An aspect without any is a row without an id. memory_id and doc_id: only of a memory that
+-- passes p_filter. 16 entities a statement; past p_deadline every row passes, and so ends the search for one that
+-- holds; a last row without an aspect says that it was cut short, there or after 20,000 rows (fifty entities have half
+-- as many at most), which are as many as can be put into an answer in time. Aspects known at known_at are looked for
+-- among the 1,000 heaviest. Indexes aspects_weight, attributes_importance.
+create or replace function loci_internal.walk_attributes(
+    p_namespace_id integer, p_ids uuid[], p_filter loci_internal.memory_filter, p_deadline timestamptz)
+returns table (entity_id uuid, aspect_id uuid, aspect text, weight double precision, id uuid, content text,
+               importance double precision,
+               confidence double precision, memory_id uuid, doc_id bigint)
+language plpgsql stable set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off
+as $$
+declare
+    v_settings   jsonb := loci_internal.settings(p_namespace_id);
+    v_aspects    integer := v_settings ->> 'walk_aspects';
+    v_attributes integer := v_settings ->> 'walk_attributes';
+    v_known_at   timestamptz := coalesce(p_filter.known_at, 'infinity');
+    v_rows       integer := 0;
+    v_step       integer;
+begin
+    for v_done in 0 .. cardinality(p_ids) - 1 by 16 loop
+        return query
+        select f.id, s.id, s.name, s.weight, t.id, t.content, t.importance, t.confidence, m.id, m.doc_id
+        from unnest(p_ids[v_done + 1 : v_done + 16]) f(id)
+        cross join lateral (
+            select h.* from (
+                select a.id, a.name, a.weight, a.created_at from loci_data.aspects a
+                where a.namespace_id = p_namespace_id and a.entity_id = f.id
+                order by a.weight desc, a.id desc limit 1000) h
+            where h.created_at <= v_known_at limit v_aspects) s
+        left join lateral (
+            select a.id, a.content, h.importance, h.confidence, a.memory_id, h.held
+            from loci_data.attributes a
+            cross join lateral loci_internal.attribute_at(a, p_filter.as_of, v_known_at) h
+            where a.namespace_id = p_namespace_id and a.aspect_id = s.id and a.kind = 'attribute'
+              and (h.held or clock_timestamp() > p_deadline)
+            order by a.importance desc, a.id desc limit v_attributes) t on t.held
+        left join lateral (
+            select m.id, m.doc_id from loci_data.memories m
+            where m.namespace_id = p_namespace_id and m.id = t.memory_id
+              and loci_internal.memory_is_visible(m, p_filter) limit 1) m on true;
+        get diagnostics v_step = row_count;
+        v_rows := v_rows + v_step;
+        if clock_timestamp() > p_deadline or v_rows > 20000 then
+            aspect_id := null;
+            return next;
+            return;
+        end if;
+    end loop;
+end $$;
+comment on function loci_internal.walk_attributes(integer, uuid[], loci_internal.memory_filter, timestamptz) is
+    'Attributes of the heaviest aspects of entities; a last row without an aspect: it was cut short.';
+
+-- Where does a walk go from its focal entities? The far ends of their strongest living outgoing edges: at
+-- most settings walk_edges of all of them together, of at least walk_min_strength; never back to a focal entity.
+-- Living: valid and not faded at p_as_of, as known at p_known_at, see adjacent_edges. share: the strength of
+-- the strongest edge that leads there. 32 entities a statement; past p_deadline every row passes, and so ends the
+-- search for a living one. late, on every row, and a row without an id where there is no other, says so. Index
+-- edges_strength.
+create or replace function loci_internal.walk_edges(
+    p_namespace_id integer, p_ids uuid[], p_as_of timestamptz, p_known_at timestamptz, p_deadline timestamptz)
+returns table (id uuid, share double precision, late boolean)
+language plpgsql stable set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off
+as $$
+declare
+    v_settings  jsonb := loci_internal.settings(p_namespace_id);
+    v_rate      double precision := v_settings ->> 'decay_rate';
+    v_threshold double precision := v_settings ->> 'edge_threshold';
+    v_edges     integer := v_settings ->> 'walk_edges';
+    v_least     double precision := v_settings ->> 'walk_min_strength';
+    v_rates     jsonb := (select jsonb_object_agg(t.type, t.decay_rate) from loci_data.edge_types t
+                          where t.namespace_id = p_namespace_id and t.decay_rate is not null);
+    v_trusted   boolean := not loci_internal.is_decaying(p_namespace_id);
+    v_targets   uuid[] := '{}';  -- of the strongest edges so far
+    v_strengths double precision[] := '{}';
+    v_late      boolean := false;
+begin
+    for v_done in 0 .. cardinality(p_ids) - 1 by 32 loop
+        with followed as materialized (
+            select e.* from unnest(p_ids[v_done + 1 : v_done + 32]) f(id)
+            cross join lateral (
+                select e.id, e.target_id, e.strength, l.living from loci_data.edges e
+                cross join lateral (select coalesce(
+                    e.recorded_at <= p_known_at and (e.superseded_at is null or e.superseded_at > p_known_at)
+                    and (e.updated_at > p_known_at
+                         or loci_internal.holds_in(e.valid_from, e.valid_to, e.spells, p_as_of))
+                    and case when e.last_observed_at <= p_as_of and e.updated_at <= p_known_at
+                        then case when v_trusted then e.fades_at > p_as_of else loci.effective_confidence(
+                                 e.confidence, coalesce((v_rates ->> e.type)::double precision, v_rate),
+                                 e.restored_at, p_as_of) >= v_threshold end
+                        else loci_internal.confidence_at(p_namespace_id, e.id, e.valid_from, e.valid_to, e.spells,
+                                             coalesce((v_rates ->> e.type)::double precision, v_rate), p_as_of,
+                                             p_known_at) >= v_threshold end,
+                    false) as living offset 0) l
+                where e.namespace_id = p_namespace_id and e.source_id = f.id and e.target_id is not null
+                  and e.strength >= v_least
+                  and (l.living and e.target_id not in (select unnest(p_ids)) or clock_timestamp() > p_deadline)
+                order by e.strength desc, e.id desc limit v_edges) e
+        ), best as (
+            select b.* from (select e.id, e.target_id, e.strength from followed e
+                             where e.living and e.target_id not in (select unnest(p_ids))
+                             union all select null, u.* from unnest(v_targets, v_strengths) u) b
+            order by b.strength desc, b.id desc nulls first limit v_edges
+        )
+        select coalesce(array_agg(b.target_id order by b.strength desc, b.id desc nulls first), '{}'),
+               coalesce(array_agg(b.strength order by b.strength desc, b.id desc nulls first), '{}')
+        into v_targets, v_strengths from best b;
+        if cardinality(v_strengths) >= v_edges then
+            v_least := v_strengths[v_edges];  -- what is weaker is not read any more
+        end if;
+        v_late := clock_timestamp() > p_deadline;
+        exit when v_late;
+    end loop;
+    return query
+    select u.id, max(u.share), v_late from unnest(v_targets, v_strengths) u(id, share) group by u.id order by 2 desc, 1;
+    if not found and v_late then
+        return query select null::uuid, null::double precision, true;
+    end if;
+end $$;
+comment on function loci_internal.walk_edges(integer, uuid[], timestamptz, timestamptz, timestamptz) is
+    'Far ends of the strongest living outgoing edges of entities.';

@@ -1,3 +1,5 @@
+-- View of the hierarchy.
+
 -- Memories under memories, at any depth: the closure with both ends' present content. Under the policies.
 create or replace view loci.hierarchy with (security_invoker = true) as
 select n.name as namespace, c.depth, a.id as ancestor_id, a.content as ancestor, d.id as descendant_id,

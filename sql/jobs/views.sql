@@ -1,3 +1,5 @@
+-- View of jobs.
+
 -- Work that is done later: what waits, runs, and what became of the rest. Under the policies: rows of granted
 -- namespaces only.
 create or replace view loci.jobs with (security_invoker = true) as

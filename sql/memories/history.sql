@@ -1,3 +1,5 @@
+-- History of a memory: versions and beliefs.
+
 -- Every version of a lineage, oldest first: by valid time, then by version. p_ref is the lineage, or the id of any of
 -- its versions. known_at: the versions recorded by then, as they were believed then. as_of: those that had begun by
 -- then; current is told at that moment. p_after: the version that the page before ended with. As believed now, a page
@@ -62,3 +64,58 @@ end $$;
 comment on function loci.history(text, text, integer, integer, timestamptz, timestamptz) is
     'All versions of a lineage (by name, or by the id of a version), oldest first by valid time, '
     'at two times. Errors: 42501, P0002, 22023.';
+
+-- A memory as it was believed at a moment: nothing (a row of nulls) before it was recorded. Counters (observations,
+-- last_observed_at) are always those of now. One primary key range of memory_beliefs, and only if the memory changed
+-- since. Called once a record, so it has no settings of its own.
+create or replace function loci_internal.memory_as_believed(p_memory loci_data.memories, p_known_at timestamptz)
+returns loci_data.memories
+language plpgsql stable parallel safe
+as $$
+declare
+    v_belief record;
+begin
+    if p_known_at is null or p_memory.believed_at <= p_known_at then
+        return p_memory;
+    elsif p_memory.recorded_at > p_known_at then
+        return null;
+    end if;
+    select b.valid_from, b.valid_to, b.status, b.believed_at, b.details into v_belief from loci_data.memory_beliefs b
+    where b.namespace_id = p_memory.namespace_id and b.memory_id = p_memory.id
+      and b.believed_at <= p_known_at and b.believed_to > p_known_at;
+    return (p_memory.namespace_id, p_memory.id, p_memory.doc_id, p_memory.lineage, p_memory.lineage_id,
+            p_memory.version, p_memory.content,
+            p_memory.content_hash, p_memory.fold_scope, v_belief.valid_from, v_belief.valid_to, p_memory.recorded_at,
+            v_belief.believed_at,
+            case when p_memory.superseded_at <= p_known_at then p_memory.superseded_at end, v_belief.status,
+            p_memory.source,
+            p_memory.session_id, p_memory.observations, p_memory.last_observed_at, p_memory.created_by,
+            v_belief.believed_at,
+            (v_belief.details).*)::loci_data.memories;
+end $$;
+comment on function loci_internal.memory_as_believed(loci_data.memories, timestamptz) is
+    'A memory as believed at a moment (null: now); a row of nulls before it was recorded.';
+
+-- Trigger: before validity, status or details of a memory change, what was believed until now is kept, so that known_at
+-- can be answered for every moment. The change's own time, updated_at, ends the old belief. Compares here, where the
+-- plan is kept: a function in the condition of a trigger is planned anew for every statement.
+create or replace function loci_internal.archive_memory_belief() returns trigger
+language plpgsql security definer set search_path = ''
+as $$
+begin
+    if (old.valid_from, old.valid_to, old.status) is distinct from (new.valid_from, new.valid_to, new.status)
+       or loci.memory_details(old) is distinct from loci.memory_details(new) then
+        new.believed_at := greatest(new.updated_at, old.believed_at + interval '1 microsecond');
+        insert into loci_data.memory_beliefs (namespace_id, memory_id, valid_from, valid_to, status, details,
+                                              believed_at, believed_to)
+        values (old.namespace_id, old.id, old.valid_from, old.valid_to, old.status, loci.memory_details(old),
+                old.believed_at, new.believed_at);
+    end if;
+    return new;
+end $$;
+comment on function loci_internal.archive_memory_belief() is
+    'Trigger: keep the ending belief about a memory in memory_beliefs.';
+
+-- Nothing that was once believed is lost when a memory's validity, status or details change.
+create or replace trigger memories_belief before update on loci_data.memories
+    for each row execute function loci_internal.archive_memory_belief();

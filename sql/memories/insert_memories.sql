@@ -1,3 +1,5 @@
+-- New memories without a lineage, and their details.
+
 -- Write items that name no lineage, all at once. Exact duplicates of each other or of what is open and current
 -- reinforce that memory instead: see find_duplicates. The unique index memories_fold settles races: the loser of two
 -- equal writers reinforces. Rows are written whole, in the order of the table's columns, of which the details are the
@@ -66,46 +68,62 @@ end $$;
 comment on function loci_internal.insert_memories(integer, loci_internal.memory_input[], timestamptz) is
     'Insert memories without a lineage, folding exact duplicates.';
 
--- By what are two items one memory: content, category, and what their words leave open (wording_scope). Pure, inlines.
-create or replace function loci_internal.fold_key(p_item loci_internal.memory_input) returns text
-language sql immutable parallel safe
-return encode((p_item).content_hash, 'hex') || ' ' || coalesce(((p_item).details).category, 'general') || ' '
-       || (p_item).fold_scope;
-comment on function loci_internal.fold_key(loci_internal.memory_input) is
-    'Fields that exact duplicates have in common.';
-
--- Which memory says exactly what an item says that may fold, of the same subject and party, and in the category that
--- the item states, if it states one? One that is open, or lasts until a version that was announced begins. By the
--- place of the item; null where there is none. One probe of memories_fold an item, and one of memories_announced.
--- Without sorts, because only that index has the scopes in order: in a namespace that the statistics do not know
--- yet, every index that begins with the namespace looks as good, and reads all of it.
-create or replace function loci_internal.find_duplicates(p_namespace_id integer, p_items loci_internal.memory_input[],
-                                                         p_at timestamptz) returns jsonb
-language sql stable set search_path = '' set enable_seqscan = off set enable_sort = off
+-- Lock the lineages that items name, in order of name, and make those that are not there yet. The name may be the id of
+-- a memory without one; asked only with the lock, because an erasure may have held it. Index look-ups, planned for any
+-- namespace: in one that the statistics do not know yet, every index that begins with it looks as good.
+create or replace function loci_internal.lock_lineages(p_namespace_id integer, p_items loci_internal.memory_input[])
+returns void
+language plpgsql volatile set search_path = '' set enable_seqscan = off set plan_cache_mode = force_generic_plan
 as $$
-    select jsonb_object_agg(i.ordinal, coalesce(k.id, a.id))
-    from unnest(p_items) i
-    left join lateral (
-        select m.id from loci_data.memories m
-        where i.lineage is null and i.fold_scope is not null
-          and m.namespace_id = p_namespace_id and m.content_hash = i.content_hash
-          and m.valid_to is null and m.status = 'active' and m.layer <> 3 and m.valid_from <= p_at
-          and m.category = coalesce((i.details).category, m.category)
-          and loci_internal.wording_scope(m.content, m.about, m.source, m.created_by) = i.fold_scope
-        order by m.fold_scope, m.category limit 1) k on true
-    left join lateral (
-        select m.id from loci_data.memories m
-        where k.id is null and i.lineage is null and i.fold_scope is not null
-          and m.namespace_id = p_namespace_id and m.content_hash = i.content_hash
-          and m.valid_to is not null and m.superseded_at is null and m.status = 'active' and m.fold_scope is not null
-          and m.layer <> 3 and m.valid_from <= p_at and m.valid_to > p_at
-          and m.category = coalesce((i.details).category, m.category)
-          and loci_internal.wording_scope(m.content, m.about, m.source, m.created_by) = i.fold_scope
-          and exists (select from loci_data.memories n
-                      where n.namespace_id = p_namespace_id and n.lineage_id = m.lineage_id and n.status = 'active'
-                        and n.valid_from = m.valid_to offset 0)
-        limit 1) a on true
-    where coalesce(k.id, a.id) is not null
+begin
+    insert into loci_data.lineages as l (namespace_id, lineage, id, versions)
+    select distinct on (i.lineage) p_namespace_id, i.lineage, i.id, 0 from unnest(p_items) i where i.lineage is not null
+    order by i.lineage, i.ordinal
+    on conflict (namespace_id, lineage) do update set versions = l.versions;
+    if found then
+        update loci_data.lineages l set id = m.lineage_id, versions = m.version, written_at = m.recorded_at
+        from (select distinct u.lineage from unnest(p_items) u where u.lineage is not null) i
+        cross join lateral (select o.lineage_id, o.version, o.recorded_at from loci_data.memories o
+                            where o.namespace_id = p_namespace_id and o.lineage = i.lineage
+                            order by o.version desc limit 1) m
+        where l.namespace_id = p_namespace_id and l.lineage = i.lineage and l.versions = 0;
+    end if;
+end $$;
+comment on function loci_internal.lock_lineages(integer, loci_internal.memory_input[]) is
+    'Lock the lineages that items name, and make new ones.';
+
+-- Details of a new memory or version: as stated, else for some of them those of the latest version (null: there is
+-- none), else the default. Inlines.
+create or replace function loci_internal.complete_memory_details(p_stated loci.memory_details,
+                                                                 p_latest loci.memory_details)
+                                                                     returns loci.memory_details
+language sql immutable parallel safe
+as $$
+    select row(coalesce((p_stated).category, (p_latest).category, 'general'),
+               coalesce((p_stated).tags, (p_latest).tags, '{}'),
+               coalesce((p_stated).layer, (p_latest).layer, 2),
+               coalesce((p_stated).importance, (p_latest).importance, 0.5),
+               coalesce((p_stated).confidence, 1.0), coalesce((p_stated).metadata, (p_latest).metadata, '{}'),
+               coalesce((p_stated).about, (p_latest).about))::loci.memory_details
 $$;
-comment on function loci_internal.find_duplicates(integer, loci_internal.memory_input[], timestamptz) is
-    'Items that a current memory says exactly, by their place, each with the id of that memory.';
+comment on function loci_internal.complete_memory_details(loci.memory_details, loci.memory_details) is
+    'Details as stated, else those of the latest version, else the defaults.';
+
+-- Trigger: a category with a segment of white space alone is refused. As a trigger, and not as a constraint of the
+-- table, because memories that were kept before keep theirs. Errors: 23514.
+create or replace function loci_internal.refuse_blank_category() returns trigger
+language plpgsql
+as $$
+begin
+    raise check_violation using constraint = 'memories_category_check', column = 'category',
+        message = format('category must not have a blank segment; it is %L', new.category);
+end $$;
+comment on function loci_internal.refuse_blank_category() is
+    'Trigger: refuse categories with blank segments.';
+
+create or replace trigger memories_category_added before insert on loci_data.memories
+    for each row when (new.category ~ '(^|/)\s+(/|$)') execute function loci_internal.refuse_blank_category();
+
+create or replace trigger memories_category_changed before update on loci_data.memories
+    for each row when (new.category ~ '(^|/)\s+(/|$)' and new.category is distinct from old.category)
+    execute function loci_internal.refuse_blank_category();

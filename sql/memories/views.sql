@@ -1,3 +1,5 @@
+-- Views of memories: current ones, and all versions.
+
 -- Memories that are believed and valid now. Under the policies: rows of granted namespaces only.
 create or replace view loci.current_memories with (security_invoker = true) as
 select n.name as namespace, m.id, m.lineage, m.version, m.content,

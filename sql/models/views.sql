@@ -1,3 +1,5 @@
+-- Views of embedding models and model calls.
+
 -- Which models make vectors here, and how far is the one that is being filled? waiting and refused count what the
 -- reader may see, by index.
 create or replace view loci.embedding_models with (security_invoker = true) as

@@ -50,5 +50,6 @@ begin
 end $$;
 comment on function loci_internal.write_search_of_model() is
     'Trigger: makes the search of a new embedding model.';
+
 create or replace trigger embedding_models_search after insert on loci_data.embedding_models
     for each row execute function loci_internal.write_search_of_model();

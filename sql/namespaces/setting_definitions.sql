@@ -1,3 +1,5 @@
+-- Settings that a namespace may have, with default and range.
+
 -- What can a namespace set, what does each setting mean, and which values may it have? By subject; the default is that
 -- of default_settings. type: integer, number, boolean, text, or the words to choose from. A setting inside another one
 -- is named by its path: weights.graph. Every call works with what is allowed here, whatever it reckons with it.

@@ -1,3 +1,5 @@
+-- Settings in force in a namespace.
+
 -- The settings in force in a namespace: defaults, overlaid with what the namespace sets. One primary key look-up.
 create or replace function loci_internal.settings(p_namespace_id integer) returns jsonb
 language sql stable parallel safe

@@ -1,3 +1,5 @@
+-- Verification: each promise about a namespace, checked.
+
 -- Does a namespace keep its promises? One row a promise: how many rows were looked at, how many break it, and one of
 -- them. Reads the whole namespace. closure: memory_closure is exactly the recursion over placements. overlap: versions
 -- of a lineage are never valid together. current: at most one open version a lineage. versions: lineages count what was

@@ -1,3 +1,5 @@
+-- View of the size of namespaces.
+
 -- How much does each readable namespace hold? Counts over the tables, under the policies: the range of the namespace in
 -- one index of each, about 0.5 µs a row (100,000 memories, as many entities, 200,000 edges: 60 ms). Restrict it to a
 -- namespace.

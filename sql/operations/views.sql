@@ -1,3 +1,5 @@
+-- Views of changes and operations.
+
 -- The change feed, as list_changes has it, for any condition. Under the policies: rows of granted namespaces only. Ask
 -- for what comes after a position of one namespace and it is a range of the primary key.
 create or replace view loci.changes with (security_invoker = true) as

@@ -1,3 +1,5 @@
+-- View of the log of recalls.
+
 -- Logged recalls, one row for each memory in the answer; one without a memory where there was none. Under the policies:
 -- rows of granted namespaces only.
 create or replace view loci.recall_log with (security_invoker = true) as

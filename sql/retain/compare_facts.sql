@@ -1,3 +1,5 @@
+-- Comparison of facts: names, words and values in common.
+
 -- How near are a fact and one that is known, and does the later of them contradict the other? p_older is the one that
 -- is true first.
 --   overlap     shared words, of all words of both
@@ -129,3 +131,95 @@ as $$
     order by w.place limit 1
 $$;
 comment on function loci_internal.first_beside(text[], text[]) is 'The first of some words that others lack.';
+
+-- Does a stem that two facts share stand for two names (Andrea, Andreas)? One of both writes the word with a capital,
+-- and they spell it otherwise; not words that the lexicon knows (Friday, Fridays). Pure.
+create or replace function loci_internal.names_differ(p_older loci_api.fact_reading,
+                                                      p_newer loci_api.fact_reading) returns boolean
+language plpgsql immutable parallel safe set search_path = ''
+as $$
+declare
+    v_older loci_internal.statement := p_older.said;
+    v_newer loci_internal.statement := p_newer.said;
+    v_stem  text;
+begin
+    foreach v_stem in array p_older.names || p_newer.names loop
+        if v_older.spoken ->> v_stem is distinct from v_newer.spoken ->> v_stem
+           and v_stem = any (v_older.words) and v_stem = any (v_newer.words)
+           and not loci_internal.statement_lexicon() ? v_stem then
+            return true;
+        end if;
+    end loop;
+    return false;
+end $$;
+comment on function loci_internal.names_differ(loci_api.fact_reading, loci_api.fact_reading) is
+    'Whether two facts have names that differ and share a stem.';
+
+-- Which words of a fact name what it is about, or what is said of it? Its stems in order, without verbs that the
+-- lexicon knows, words that structure a sentence, and numbers. Pure; about 0.1 ms.
+create or replace function loci_internal.naming_words(p_read loci_api.fact_reading) returns text[]
+language plpgsql immutable parallel safe set search_path = '' set plan_cache_mode = force_generic_plan
+as $$
+begin
+    return array(
+        select w.stem from unnest(p_read.gist) with ordinality w(stem, place)
+        where length(w.stem) > 1 and w.stem !~ '^[0-9]'
+          and coalesce(loci_internal.statement_lexicon() ->> w.stem, 'role') = 'role'
+          and coalesce(loci_internal.common_words() ->> w.stem, '') not in ('stop', 'neg')
+          and numnode(plainto_tsquery('pg_catalog.english', w.stem)) > 0
+        order by w.place);
+end $$;
+comment on function loci_internal.naming_words(loci_api.fact_reading) is
+    'Stems of a fact that name something, in order.';
+
+-- What do two facts that may be about the same have in common? subject: both are of the same entity, or in the first
+-- person, or one begins with a word that the other has; words: they share one elsewhere; null: nothing. The standings
+-- are those of fact_standing, the words those of naming_words. Pure, inlines.
+create or replace function loci_internal.in_common(p_one jsonb, p_other jsonb, p_words text[], p_other_words text[])
+returns text
+language sql immutable parallel safe
+return case when p_one ->> 'subject' = p_other ->> 'subject'
+                 or 'true' = all (array[p_one ->> 'first', p_other ->> 'first'])
+                 or p_words[1] = any (p_other_words) or p_other_words[1] = any (p_words) then 'subject'
+            when p_words && p_other_words then 'words' end;
+comment on function loci_internal.in_common(jsonb, jsonb, text[], text[]) is
+    'Common ground of two facts that may be about the same: subject, words, or nothing.';
+
+-- The words of a fact in order, as far as another may not say the same without them: not is, does, our, really, now.
+-- A possession is one's own (I have a beagle, my beagle), a person who is called something is named so, and the two
+-- sides of an `and` stand in one order. Pure.
+create or replace function loci_internal.words_that_matter(p_read loci_api.fact_reading) returns text[]
+language plpgsql immutable parallel safe set search_path = ''
+as $$
+declare
+    v_idle  constant text[]
+        := '{is,are,am,be,been,do,doe,has,have,that,this,our,your,it,there,realli,veri,still,alreadi,actual,simpli,'
+           'just,certain,definit,truli,pleas,to_correct,may_correct,now,current,nowaday,present,these_day,at_present,'
+           'at_the_moment,right_now,as_of_now}';
+    v_words text[];
+begin
+    v_words := array(
+        select case when w.stem = 'i' and lead(w.stem) over (order by w.place) = 'have' then 'my'
+                    when w.stem = 'call' and p_read.spoken[w.place] = 'called' then 'name' else w.stem end
+        from unnest(p_read.gist) with ordinality w(stem, place) order by w.place);
+    v_words := array(select w.stem from unnest(v_words) with ordinality w(stem, place)
+                     where w.stem <> all (v_idle) order by w.place);
+    for v_and in 2 .. cardinality(v_words) - 1 loop
+        if v_words[v_and] in ('and', 'or', 'und', 'oder') and v_words[v_and - 1] > v_words[v_and + 1] then
+            v_words := v_words[:v_and - 2] || v_words[v_and + 1] || v_words[v_and] || v_words[v_and - 1]
+                       || v_words[v_and + 2:];
+        end if;
+    end loop;
+    return v_words;
+end $$;
+comment on function loci_internal.words_that_matter(loci_api.fact_reading) is
+    'Words of a fact without which another does not say the same.';
+
+-- Is one list of words another, turned: its second part first? Pure.
+create or replace function loci_internal.is_turned(p_one text[], p_other text[]) returns boolean
+language sql immutable parallel safe
+as $$
+    select coalesce(bool_or(p_other[g.cut + 1:] || p_other[:g.cut] = p_one), false)
+    from generate_series(1, cardinality(p_other) - 1) g(cut)
+$$;
+comment on function loci_internal.is_turned(text[], text[]) is 'Whether one list of words is another, turned.';

@@ -1,3 +1,5 @@
+-- Parts of a fact, read from its text.
+
 -- What retain compares a fact by (type loci_api.fact_reading): its stems in order, without articles, a few synonyms
 -- being
 -- one; where no spaces stand between words, pairs of characters; who speaks; whether it was so; signs that words do not

@@ -1,3 +1,5 @@
+-- Views of feedback and working memory.
+
 -- Changes in the weights of aspects by ended sessions. Under the policies: rows of granted namespaces only.
 create or replace view loci.feedback with (security_invoker = true) as
 select n.name as namespace, f.id, f.at, f.agent_id, f.session_id, f.kind, f.aspects, f.confirmations, f.change,

@@ -1,3 +1,5 @@
+-- UUIDs of version 7.
+
 -- A new identifier that sorts by time: UUID version 7 (RFC 9562), with the microsecond in the sub-millisecond bits, so
 -- that rows of one statement keep their order. PostgreSQL has one of its own from 18 on.
 do $do$

@@ -1,3 +1,5 @@
+-- Common words, which say little about a text.
+
 -- Which words say nothing of whom or of what a text speaks, in English and German? One of
 --   neg      what denies, in German; the English ones are in statement_lexicon
 --   stop     little words, wherever they stand: those that Postgres knows are not repeated here, nor those that turn

@@ -1,3 +1,5 @@
+-- Comparison of statements: signals of change, correction, negation and time.
+
 -- Does the newer of two statements, already read, contradict the older? The gate is p_shared_tokens words in common;
 -- then the first signal that fires decides: negation polarity, antonym pair, value conflict, temporal marker. A
 -- question to a model, for pairs that pass the gate and fire none of the four, belongs after this function returns no
@@ -128,3 +130,104 @@ begin
 end $$;
 comment on function loci_internal.temporal_signal(loci_internal.statement, loci_internal.statement, boolean) is
     'Words by which the newer of two statements says that the older is over, or null.';
+
+-- Does the newer of two statements tell a change that compare_statements leaves open? Three ways: someone who lives or
+-- is based somewhere, or moved there, moved or relocated to what has a name (p_names: capitalised words), which is no
+-- team, or lives elsewhere after a move; one thing is done instead of another ("drinks tea instead of coffee" ends
+-- "drinks coffee"); and it corrects the older in so many words (correct_signal). Returns the words that tell, or null.
+-- Pure.
+create or replace function loci_internal.change_signal(p_older loci_internal.statement,
+                                                       p_newer loci_internal.statement, p_names text[],
+                                                       p_older_names text[]) returns text[]
+language plpgsql immutable parallel safe set search_path = ''
+as $$
+declare
+    v_at   integer := array_position(p_newer.sequence, 'instead');
+    v_tail text[] := p_newer.sequence[v_at + 1:];
+    v_kept integer := cardinality(p_older.sequence) - cardinality(v_tail);
+begin
+    return case
+        when p_older.negators is not null or p_newer.negators is not null or p_older.past is not null
+        or p_newer.past is not null
+             or p_older.moods is not null or p_newer.moods is not null or p_newer.additive then null
+        when loci_internal.tells_place(p_newer, p_names) and loci_internal.tells_place(p_older, p_older_names)
+             and (p_newer.relation = 'change'  -- Acme moved to Slack and is based in Paris
+                  or p_older.relation = 'change' and p_newer.predicate in ('live', 'resid'))
+             and coalesce(p_older.subject, '{}') @> coalesce(p_newer.subject, '{}') and
+                 coalesce(p_older.subject, '{}') <@ coalesce(p_newer.subject, '{}')
+             and not p_older.value <@ p_newer.value
+            then array[p_newer.predicate] || p_newer.value
+        when v_at > 2 and cardinality(v_tail) > 0 and v_kept >= 2
+             and p_older.sequence[v_kept + 1:] = v_tail and p_older.sequence[:v_kept] = p_newer.sequence[:v_kept]
+            then array['instead'] || v_tail
+        else loci_internal.correct_signal(p_older, p_newer, p_names, p_older_names)
+    end;
+end $$;
+comment on function loci_internal.change_signal(loci_internal.statement, loci_internal.statement, text[], text[]) is
+    'Words by which a statement tells that what an older one says was changed, or null.';
+
+-- Does a statement say where somebody or something lives or moved to? A place has a name. Pure.
+create or replace function loci_internal.tells_place(p_said loci_internal.statement, p_names text[]) returns boolean
+language sql immutable parallel safe
+as $$
+    select case when p_said.relation = 'fn'
+                then p_said.predicate in ('live', 'resid', 'base', 'locat', 'situat', 'headquart')
+                when p_said.relation = 'change' and p_said.predicate ~ '^(move|reloc)' then
+                    cardinality(p_said.value) <= 3 and p_said.value[1] = any (p_names)
+                    and not p_said.value && '{team,depart,group,engin,sale,market,design,financ,support}'
+                    and array_to_string(p_said.value, ' ') !~ '\d' end
+$$;
+comment on function loci_internal.tells_place(loci_internal.statement, text[]) is
+    'Whether a statement says where its subject lives or moved to.';
+
+-- Does the newer of two statements correct the older in so many words ("no, I drive a Saab")? It opens with a
+-- correction, and says the same as far as its verb and after what it corrects, which is one word in one of both and at
+-- most three in the other; both have a name there, or neither. If it names what is wrong (a Saab, not a Volvo), that is
+-- what the older says; else its verb is none whose objects add up (likes, has). Where the opening may be an excuse
+-- (sorry, I am late), what is said to be so has a name, a number, or a noun with one value. Returns the words that are
+-- right, or null. Pure.
+create or replace function loci_internal.correct_signal(p_older loci_internal.statement,
+                                                        p_newer loci_internal.statement, p_names text[],
+                                                        p_older_names text[]) returns text[]
+language plpgsql immutable parallel safe set search_path = ''
+as $$
+declare
+    v_lexicon constant jsonb := loci_internal.statement_lexicon();
+    v_old     text[];
+    v_new     text[];
+    v_same    integer := 0;
+begin
+    if coalesce(p_newer.words[1], '') not in ('to_correct', 'may_correct')
+       or p_newer.cumulative and p_newer.replaced is null then
+        return null;
+    end if;
+    v_old := array(select w from unnest(p_older.words) with ordinality u(w, n)
+                   where coalesce(v_lexicon ->> w, '') not in ('soft', 'now', 'fix') order by n);
+    v_new := array(select w from unnest(p_newer.words) with ordinality u(w, n)
+                   where coalesce(v_lexicon ->> w, '') not in ('soft', 'now', 'fix') order by n);
+    while v_old[v_same + 1] = v_new[v_same + 1] loop
+        v_same := v_same + 1;
+    end loop;
+    if not exists (select from unnest(v_old[:v_same]) with ordinality u(w, n)  -- the verb
+                   where n > case when v_old[1] in ('my', 'our') then 2 else 1 end and w <> all (p_older_names)
+                     and v_lexicon ->> w is distinct from 'stop') then
+        return null;
+    end if;
+    v_old := v_old[v_same + 1:];
+    v_new := v_new[v_same + 1:];
+    while v_old[cardinality(v_old)] = v_new[cardinality(v_new)] loop
+        v_old := v_old[:cardinality(v_old) - 1];
+        v_new := v_new[:cardinality(v_new) - 1];
+    end loop;
+    return case when least(cardinality(v_old), cardinality(v_new)) = 1
+                 and greatest(cardinality(v_old), cardinality(v_new)) <= 3
+                 and 'stop' <> all (array[coalesce(v_lexicon ->> v_old[1], ''), coalesce(v_lexicon ->> v_new[1], '')])
+                 and v_old && p_older_names = (v_new && p_names)
+                 and case when p_newer.replaced is not null then v_old && p_newer.replaced
+                          else p_newer.words[1] = 'to_correct' or p_newer.relation is distinct from 'be'
+                               or p_newer.roles or v_new && p_names or v_new[1] ~ '^[0-9]' end
+                 and v_old[1] ~ '^[0-9]' = (v_new[1] ~ '^[0-9]')
+        then v_new end;
+end $$;
+comment on function loci_internal.correct_signal(loci_internal.statement, loci_internal.statement, text[], text[]) is
+    'Statement that corrects an older one, without its words of correction; null: none.';

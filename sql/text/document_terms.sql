@@ -1,3 +1,5 @@
+-- Terms of a document, as the lexical index has them.
+
 -- The terms of a text with their frequencies, as postings count them: words as the configuration stems them, without
 -- accents (plain_lexeme), and pairs of characters where a script has no spaces between words (ngrams). The same for
 -- memories and for questions, so that they agree; what words_apart takes out of memories it takes out of questions
@@ -103,3 +105,98 @@ return case
     else p_text end;
 comment on function loci_internal.short_runs(text) is
     'A text whose runs without white space are cut after each 200 characters.';
+
+-- Which words find a memory? Who said it, when it was true (if the writer said so), whom it is about
+-- (if the words do not say), the content, its tags and the words
+-- of its category. Without the signs that words_apart takes out.
+create or replace function loci_internal.indexed_text(p_memory loci_data.memories) returns text
+language sql stable parallel safe
+as $$
+    select loci_internal.words_apart(concat_ws(' ',
+    case when p_memory.valid_from <> p_memory.recorded_at
+        then to_char(p_memory.valid_from at time zone 'UTC', 'FMDD FMMonth YYYY') end,
+    p_memory.source,
+    loci_internal.text_with_subject(p_memory.content, p_memory.about),
+    nullif(array_to_string(p_memory.tags, ' '), ''),
+    case when p_memory.category <> 'general' then translate(p_memory.category, '-', ' ') end))
+$$;
+comment on function loci_internal.indexed_text(loci_data.memories) is
+    'Text under which a memory is indexed: date and source where stated, content, tags, words of the category.';
+
+-- A text without signs that mislead the parser of PostgreSQL: it drops markup, and after `<script>` everything to the
+-- end of the text; and it takes words with slashes between them for one, a path, and addresses of mail for one, both
+-- found as a whole only. So `tea/coffee` is two words, `service/app.py` is found by `app.py`, and `ines@example.org` by
+-- `ines`. Questions are read alike. Pure, inlines.
+create or replace function loci_internal.words_apart(p_text text) returns text
+language sql immutable parallel safe
+return translate(p_text, '</@', '   ');
+comment on function loci_internal.words_apart(text) is
+    'A text without markup and with the parts of paths and addresses as words of their own.';
+
+-- Words as a query that any of them answers. Quoted by the rules of tsquery. Pure.
+create or replace function loci_internal.or_tsquery(p_terms text[]) returns tsquery
+language sql immutable parallel safe
+as $$
+    select string_agg('''' || replace(replace(t.term, '\', '\\'), '''', '''''') || '''', ' | ')::tsquery
+    from unnest(p_terms) t(term)
+$$;
+comment on function loci_internal.or_tsquery(text[]) is
+    'Words as an OR query; null for none.';
+
+-- A word of a text without its accents: "crêpes" is the word that "crepes" is, "Muñoz" that of "Munoz". The stemmer of
+-- the language comes first, since it may read them (French, Spanish); that of English, which does not, is asked once
+-- more without them. Latin and Greek letters; others stay, such as й. Where accents make letters of
+-- their own, they stay as well: so in seven configurations. No accents: as it is. Pure, as far as a configuration is.
+create or replace function loci_internal.plain_lexeme(p_language regconfig, p_lexeme text) returns text
+language plpgsql immutable parallel safe set search_path = ''
+as $$
+declare
+    v_plain text := translate(normalize(regexp_replace(normalize(p_lexeme, nfd), '([a-zα-ω])[\u0300-\u036f]+', '\1',
+                                                       'g'), nfc), 'łøđħı', 'lodhi');
+    v_name  text;
+begin
+    if v_plain = p_lexeme then
+        return p_lexeme;
+    end if;
+    select c.cfgname into v_name from pg_catalog.pg_ts_config c where c.oid = p_language;
+    if v_name = any ('{danish,estonian,finnish,hungarian,norwegian,swedish,turkish}') then
+        return p_lexeme;
+    elsif v_name = 'english' and v_plain ~ '^\w+$' then
+        return coalesce((select u.lexeme from unnest(to_tsvector(p_language, v_plain)) u limit 1), v_plain);
+    end if;
+    return v_plain;
+end $$;
+comment on function loci_internal.plain_lexeme(regconfig, text) is
+    'A word without accents, as the lexical index has it.';
+
+-- The text search configuration of a name; one catalogue look-up. Errors: 22023 where this server has none of that
+-- name.
+create or replace function loci_internal.text_language(p_language text) returns regconfig
+language plpgsql stable set search_path = 'pg_catalog'
+as $$
+begin
+    if not exists (select from pg_ts_config where cfgname = p_language) then
+        raise invalid_parameter_value
+            using message = format('language %L is not a text search configuration of this server', p_language),
+            column = 'language';
+    end if;
+    return p_language::regconfig;
+end $$;
+comment on function loci_internal.text_language(text) is
+    'Text search configuration of a name. Errors: 22023.';
+
+-- To what does a statement give a value, if to something that has one at a time (value_signal)? Terms of subject and
+-- predicate: two statements that share one may conflict. Pure.
+create or replace function loci_internal.value_terms(p_statement loci_internal.statement) returns text[]
+language sql immutable parallel safe
+as $$
+    select case when p_statement.relation = 'fn' or p_statement.relation = 'count' and p_statement.kind = 'number'
+                     or p_statement.relation = 'be' and (p_statement.roles or p_statement.kind <> 'word')
+        then array['v ' || p_statement.predicate || ': '
+                   || array_to_string(array(select distinct s from unnest(p_statement.subject) s order by s), ' ')]
+             || case when p_statement.relation = 'fn' and cardinality(p_statement.subject) = 1
+                 then array['v ' || p_statement.predicate || ': '] else '{}' end
+        else '{}' end
+$$;
+comment on function loci_internal.value_terms(loci_internal.statement) is
+    'Terms of subject and predicate of a statement that gives a value to something that has one.';

@@ -1,3 +1,5 @@
+-- Lexicon of statements: words for relations, values and times.
+
 -- Which words of a statement do something else than name its topic? Word or stem (Snowball English) → class, as one
 -- JSON object:
 --   article, stop  structure; neg turns the statement round; soft changes nothing that matters here

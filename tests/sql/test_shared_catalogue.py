@@ -146,10 +146,10 @@ def test_every_foreign_key_has_an_index_that_serves_its_deletes(connection: psyc
 @pytest.mark.parametrize(
     ("said", "where"),
     [
-        ("00000000-0000-0000-0000-000000000000", "sql/access/is_operator.sql"),
-        ("column = 'cursor'", "sql/shared/make_cursor.sql"),
-        ("only the operator may ", "sql/access/is_operator.sql"),
-        ("'limit must be ", "sql/shared/check_limit.sql"),
+        ("00000000-0000-0000-0000-000000000000", "sql/access/authorize.sql"),
+        ("column = 'cursor'", "sql/shared/pages.sql"),
+        ("only the operator may ", "sql/access/authorize.sql"),
+        ("'limit must be ", "sql/shared/pages.sql"),
     ],
 )
 def test_what_is_said_once_is_said_in_its_place(said: str, where: str) -> None:

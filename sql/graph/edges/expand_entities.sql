@@ -1,3 +1,5 @@
+-- Expansion of entities over their edges.
+
 -- What is connected to these entities, and how far away? Breadth first and level by level, never by paths. Each edge
 -- once, in order of discovery: hop, then order of the frontier, then what matters most (types of p_named, effective
 -- confidence × strength, the newest). So what matters most is what every bound keeps. Bounds: hops; p_limit edges;

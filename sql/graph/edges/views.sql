@@ -1,3 +1,5 @@
+-- Views of edges.
+
 -- Edges that are believed, valid and not faded now. Under the policies: rows of granted namespaces only.
 create or replace view loci.edges with (security_invoker = true) as
 select n.name as namespace, e.id, s.name as source, e.type, t.name as target, e.literal,

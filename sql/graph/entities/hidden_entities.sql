@@ -1,3 +1,5 @@
+-- Hidden entities: those that nobody has stated.
+
 -- Which entities did forgotten memories alone show, as known at a moment (infinity: now)? They are out of sight:
 -- readers leave them out; writers find them by their names, and whatever is said of one brings it back. Indexes
 -- entities_hidden, entity_beliefs_hidden: nothing to read where nothing was forgotten.
@@ -52,12 +54,14 @@ begin
 end $$;
 comment on function loci_internal.show_entity() is
     'Trigger: an entity is no longer hidden.';
+
 create or replace trigger entities_appear before update on loci_data.entities
     for each row when (old.hidden and new.hidden
                        and (new.mentions > 0 or new.observations > 0 or new.pinned
                             or (old.name, old.type, old.aliases, old.description, old.metadata)
                                is distinct from (new.name, new.type, new.aliases, new.description, new.metadata)))
     execute function loci_internal.show_entity();
+
 create or replace function loci_internal.show_entities_with_aspects() returns trigger
 language plpgsql volatile security definer set search_path = ''
 as $$
@@ -68,5 +72,6 @@ begin
 end $$;
 comment on function loci_internal.show_entities_with_aspects() is
     'Trigger: entities that have got an aspect are no longer hidden.';
+
 create or replace trigger aspects_appear after insert on loci_data.aspects
     referencing new table as added for each statement execute function loci_internal.show_entities_with_aspects();

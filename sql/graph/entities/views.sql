@@ -1,3 +1,5 @@
+-- Views of entities and mentions.
+
 -- Entities of the graph. Under the policies: rows of granted namespaces only.
 create or replace view loci.entities with (security_invoker = true) as
 select n.name as namespace, e.id, e.name, e.canonical_name, e.type, e.aliases, e.description, e.confidence, e.mentions,

@@ -40,14 +40,19 @@ comment on function loci_internal.settle_replicated_row() is
 
 create or replace trigger agents_replicated before insert on loci_data.agents
     for each row execute function loci_internal.settle_replicated_row();
+
 create or replace trigger api_keys_replicated before insert or update on loci_data.api_keys
     for each row execute function loci_internal.settle_replicated_row();
+
 create or replace trigger browser_sessions_replicated before insert on loci_data.browser_sessions
     for each row execute function loci_internal.settle_replicated_row();
+
 create or replace trigger grants_replicated before insert on loci_data.grants
     for each row execute function loci_internal.settle_replicated_row();
+
 create or replace trigger invitations_replicated before insert on loci_data.invitations
     for each row execute function loci_internal.settle_replicated_row();
+
 create or replace trigger namespace_cells_replicated before insert or update on loci_data.namespace_cells
     for each row execute function loci_internal.settle_replicated_row();
 do $$

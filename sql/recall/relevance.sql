@@ -1,0 +1,155 @@
+-- Relevance: coverage of a question's terms, windows of a text.
+
+-- How much of a question do these memories say? For each of p_documents the share of the question's terms that it has,
+-- by their rarity (the idf of BM25, as if 200 more memories had none of them: what is rare among two says nothing): 1
+-- for one that has them all, null where the question has no terms. terms: how many it has; unknown: those that no
+-- memory here has. memories: how many there are. Terms in more than 5,000 memories weigh little and cost much: they are
+-- left out, unless there are no others. Reads the blocks of the terms that stay, about 0.1 µs a posting,
+-- and of each range that has some of these memories a vector a term.
+create or replace function loci_internal.question_coverage(p_namespace_id integer, p_query text, p_documents bigint[])
+returns table (covered real[], terms integer, unknown integer, memories bigint)
+language plpgsql stable set search_path from current set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+as $$
+declare
+    v_terms   bigint[];
+    v_weights double precision[];
+    v_sum     double precision;
+begin
+    select greatest(sum(c.documents), 1) into memories from loci_data.corpus_counts c
+    where c.namespace_id = p_namespace_id;
+    with counted as materialized (
+        select t.term, f.df, ln(1 + (greatest(memories, f.df) + 200 - f.df + 0.5) / (f.df + 0.5)) as weight
+        from loci_data.namespaces n
+        cross join lateral loci_internal.document_terms(n.language, replace(left(p_query, 200000), '<', ' ')) t
+        cross join lateral loci_internal.document_frequency(p_namespace_id, t.term) f
+        where n.id = p_namespace_id
+    ), least as materialized (
+        select greatest(5000, min(c.df)) as df from counted c
+    )
+    select array_agg(c.term) filter (where c.df > 0), array_agg(c.weight) filter (where c.df > 0),
+           sum(c.weight), (select count(*) from counted), (select count(*) from counted o where o.df = 0)
+    into v_terms, v_weights, v_sum, terms, unknown
+    from counted c cross join least l where c.df <= l.df;
+    with placed as materialized (  -- those that are in ranges
+        select r.range, o.doc_id, b.place
+        from (select l.range, l.first, l.last, l.documents || '{}'::bigint[] as documents  -- read once
+              from loci_data.lexical_ranges l where l.namespace_id = p_namespace_id and l.size = l.places
+                and exists (select from unnest(p_documents) o where o between l.first and l.last) offset 0) r
+        join unnest(p_documents) o(doc_id) on o.doc_id between r.first and r.last
+        cross join lateral (select width_bucket((o.doc_id << 15) | 32767, r.documents) as place offset 0) b
+        where r.documents[b.place] >> 15 = o.doc_id
+        union all
+        select r.range, d.document >> 15, d.place::integer  -- where some are gone their places are 0, out of order
+        from loci_data.lexical_ranges r cross join lateral unnest(r.documents) with ordinality d(document, place)
+        where r.namespace_id = p_namespace_id and r.size < r.places
+          and exists (select from unnest(p_documents) o where o between r.first and r.last)
+          and d.document >> 15 = any (p_documents)
+    ), impact as materialized (  -- a vector is read once
+        select g.doc_ids, g.places, t.weight, coalesce(i.sparse::vector, i.dense::vector) as impacts
+        from (select p.range, array_agg(p.doc_id) as doc_ids, array_agg(p.place) as places
+              from placed p group by p.range) g
+        cross join unnest(v_terms, v_weights) t(term, weight)
+        join loci_data.lexical_impacts i on i.namespace_id = p_namespace_id and i.range = g.range and i.term = t.term
+    ), had as (
+        select f.doc_id, sum(f.weight) as weight
+        from (select e.entry >> 23 as doc_id, t.weight
+              from unnest(v_terms, v_weights) t(term, weight)
+              join loci_data.postings p on p.namespace_id = p_namespace_id and p.term = t.term
+              cross join lateral unnest(p.entries) e(entry)
+              where e.entry >> 23 = any (p_documents)
+              union all
+              select u.doc_id, i.weight
+              from impact i cross join lateral unnest(i.doc_ids, i.places) u(doc_id, place)
+              where (subvector(i.impacts, u.place, 1)::real[])[1] > 0) f
+        group by f.doc_id
+    )
+    select array_agg((coalesce(h.weight, 0) / nullif(v_sum, 0))::real order by d.place) into covered
+    from unnest(p_documents) with ordinality d(doc_id, place) left join had h on h.doc_id = d.doc_id;
+    return next;
+end $$;
+comment on function loci_internal.question_coverage(integer, text, bigint[]) is
+    'Share of a question''s terms that each of some memories has, by their rarity; how many terms it has, and how many '
+    'of these nothing here has; and how many memories there are.';
+
+-- Which windows of long texts say something of a question? p_windows: parts of texts, p_texts the number of the text
+-- that each is part of. Score: BM25 (Robertson and Zaragoza, 2009) with the windows of one text as its documents, so a
+-- word that is all over a text tells little; windows without a word of the question have no row. Windows are of about
+-- one length, so characters measure them. Reads no table but the namespace: about 1 µs a character. Security definer;
+-- checks first. Errors: 42501, P0002.
+create or replace function loci_api.rank_windows(p_namespace text, p_query text, p_texts integer[], p_windows text[])
+returns table (nth integer, score double precision)
+language plpgsql stable security definer set search_path = ''
+as $$
+declare
+    v_ns       integer := loci_internal.authorize(p_namespace, 'reader');
+    v_language regconfig;
+    v_accents  boolean;
+    v_terms    bigint[];
+begin
+    select n.language, n.accents_kept into v_language, v_accents from loci_data.namespaces n where n.id = v_ns;
+    select array_agg(t.term) into v_terms
+    from loci_internal.document_terms(v_language, replace(left(p_query, 200000), '<', ' '), v_accents) t;
+    return query
+    with part as materialized (
+        select w.text, w.body, w.nth::integer as nth, length(w.body)::double precision as size
+        from unnest(p_texts, p_windows) with ordinality w(text, body, nth)
+    ), corpus as materialized (
+        select p.text, count(*)::double precision as windows, avg(p.size) as mean from part p group by p.text
+    ), hit as materialized (
+        select p.text, p.nth, p.size, t.frequency::double precision as frequency,
+               (count(*) over (partition by p.text, t.term))::double precision as holders
+        from part p cross join lateral loci_internal.document_terms(v_language, p.body, v_accents) t
+        where t.term = any (v_terms)
+    )
+    select h.nth, sum(loci_internal.bm25_score(h.frequency, h.holders, c.windows, h.size, c.mean))
+    from hit h join corpus c on c.text = h.text group by h.nth order by h.nth;
+end $$;
+comment on function loci_api.rank_windows(text, text, integer[], text[]) is
+    'Windows of long texts by the words of a question that they have, BM25 within each text. Errors: 42501, P0002.';
+
+-- The vector of a question that was given word by word: the sum of its words' vectors, each weighted by how rare the
+-- word is here (the idf of BM25 over the largest that there could be, 0.1 at least: stop words and signs), and less a
+-- share of the mean of what is stored, which all memories of a namespace have in common. The share is 0.3, and grows to
+-- that with the number of vectors. A word that nothing here has weighs 1: it may be meant by another. Cost: 0.03 ms a
+-- word.
+create or replace function loci_internal.weigh_question(p_namespace_id integer, p_model_id smallint, p_words text[],
+                                                        p_vectors vector[]) returns vector
+language sql stable set search_path from current
+as $$
+    with corpus as materialized (
+        select n.language, (select greatest(sum(c.documents), 1)::double precision from loci_data.corpus_counts c
+                            where c.namespace_id = p_namespace_id) as documents
+        from loci_data.namespaces n where n.id = p_namespace_id
+    ), weighed as (
+        select w.vector, greatest(0.1, (
+                   select max(ln(1 + (greatest(c.documents, f.df) - f.df + 0.5) / (f.df + 0.5)))
+                   from loci_internal.document_terms(c.language, w.word) t
+                   cross join lateral loci_internal.document_frequency(p_namespace_id, t.term) f)
+               / ln(1 + (c.documents + 0.5) / 0.5)) as weight
+        from unnest(p_words, p_vectors) w(word, vector) cross join corpus c
+    ), question as (
+        select l2_normalize(sum(w.vector * array_fill(w.weight::real, array[vector_dims(w.vector)])::vector)) as vector
+        from weighed w
+    )
+    select coalesce((
+        select q.vector - m.mean * array_fill((0.3 * m.vectors / (m.vectors + 20))::real,
+                                              array[vector_dims(m.mean)])::vector
+        from loci_data.vector_means m
+        where m.namespace_id = p_namespace_id and m.model_id = p_model_id), q.vector)
+    from question q
+$$;
+comment on function loci_internal.weigh_question(integer, smallint, text[], vector[]) is
+    'Vector of a question from those of its words, by their rarity in a namespace.';
+
+-- How near to a question is a memory of this namespace on the average? The cosine of a vector with those stored, meant.
+-- Null as long as there is no mean.
+create or replace function loci_internal.mean_similarity(p_namespace_id integer, p_model_id smallint, p_vector vector)
+returns double precision
+language sql stable set search_path from current
+as $$
+    select -(p_vector <#> m.mean) / nullif(vector_norm(p_vector), 0) from loci_data.vector_means m
+    where m.namespace_id = p_namespace_id and m.model_id = p_model_id
+$$;
+comment on function loci_internal.mean_similarity(integer, smallint, vector) is
+    'Mean cosine of a vector with those of a namespace; null where no mean is kept.';
