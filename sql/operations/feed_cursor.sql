@@ -1,3 +1,5 @@
+-- Cursors of the change feed: what a reader has read, by namespace.
+
 -- The place that a change had here of a namespace that has moved to another cell since: a reader of all namespaces goes
 -- on behind it. Null for any other, and for one before the last 10,000. Asked only where no feed has the token; reads a
 -- row a move. Called with the owner's rights.

@@ -1,3 +1,5 @@
+-- Links between cells: who follows whom, how far behind, and what is wrong with a cell.
+
 -- How do the other cells follow this one? A row for each of them: whether it is connected and takes no more log than
 -- there is, and how many bytes it has not confirmed; a single row without `other` for a cell that is alone, and none
 -- without cells. moves: of namespaces from here that are under way. A look at the slots. Security definer: reads past

@@ -1,3 +1,5 @@
+-- The arm of the second model.
+
 -- What does a second embedding model find? The nearest memories by a vector of it (or words with theirs, which
 -- weigh_question joins), as recall_arms asks the active one: document numbers and cosines, best first, and the mean
 -- cosine of the question with the namespace. missing: memories that have no vector of it yet, or were refused one. No

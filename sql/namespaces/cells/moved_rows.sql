@@ -1,3 +1,5 @@
+-- Rows that move with a namespace: which tables, how many rows, and their contents compared.
+
 -- Tables whose rows move with a namespace by replication: all with its number but what is known in every cell (grants,
 -- invitations, the directory), what stays (moves, and uses of keys, which this database numbers), what has no log
 -- (turn_locks), and feeds and namespace_locks, which are carried last: without them nobody works in a namespace.

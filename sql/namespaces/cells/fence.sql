@@ -1,3 +1,5 @@
+-- The fence: a namespace that has moved accepts no work here, and may be let go of.
+
 -- Let nobody work in a namespace here any more, in the transaction that has held it and everybody who writes to it:
 -- its row goes, so that a foreign key refuses a writer who was let in before, and with it its feed and its locks. What
 -- goes is kept in the move (carried), from which the target makes it. Open jobs leave the queue. As a superuser with

@@ -1,3 +1,5 @@
+-- The second model: how it is made ready, begins and is retired.
+
 -- Make ready the model that is to give a second opinion: it is known from here on, and has its indexes, which are
 -- empty. Only who stores vectors waits for these. Returns its number; null where no model is active, or this one is,
 -- or it is being filled, or has vectors of an earlier use, or another is the second and has made vectors (p_replace:

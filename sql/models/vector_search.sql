@@ -1,3 +1,5 @@
+-- The vector search of each model: a function that is written with the model.
+
 -- The search of a model by HNSW, as a function of its own: nearest_vectors_<id>. A partial index is used only where a
 -- statement names the model and its dimensions. As text it would be planned on every call, which takes a fifth of the
 -- search; a function's statement is planned once a session. p_plain: the filter restricts nothing, and the past is not

@@ -1,3 +1,5 @@
+-- Refusals of namespaces that other cells have.
+
 -- Refuse a namespace that is in another cell, or on its way here, to a caller who has a grant in it; nothing where it
 -- is in none. Without a name it is the default namespace of the key. Asked only where there is no such namespace here,
 -- so what is here pays nothing. An index each of namespace_cells and grants. Errors: LOCI1, with the cell's number as
