@@ -228,7 +228,7 @@ def test_processes_that_share_a_folder_are_one_in_a_scrape_and_the_dead_are_left
         assert process.stdout.readline() == b"1\n"
 
     def seen() -> tuple[float, float, float]:
-        read = "import sys; from service.observability import metrics as m; sys.stdout.write(m.exposition().decode())"
+        read = "import sys; from service.observability import metrics as m; sys.stdout.write(m.format_metrics().decode())"
         text = subprocess.run([sys.executable, "-c", read], env=environment, capture_output=True, check=True).stdout.decode()
         found = {s.name: s.value for family in parsed(text) for s in family.samples}
         return found["loci_processes"], found["loci_pool_connections"], found["loci_requests_total"]

@@ -47,10 +47,10 @@ MEASURED = """
 import sys, tracemalloc
 from pathlib import Path
 from service.transfer.foreign.formats import FORMATS
-from service.transfer.foreign.records import Notes
+from service.transfer.foreign.records import ImportNotes
 from service.transfer.foreign.sources import open_source
 def turns():
-    return sum(1 for record in FORMATS["chatgpt"].read(open_source(Path(sys.argv[1])), Notes()) if type(record).__name__ == "Turn")
+    return sum(1 for record in FORMATS["chatgpt"].read(open_source(Path(sys.argv[1])), ImportNotes()) if type(record).__name__ == "Turn")
 turns()
 tracemalloc.start()
 print(turns(), tracemalloc.get_traced_memory()[1])

@@ -31,9 +31,9 @@ import json, signal, sys
 from pathlib import Path
 from db.embedded import EmbeddedServer
 server = EmbeddedServer(Path(sys.argv[1]), int(sys.argv[2]))
-print(json.dumps({"joined": server.joined, "url": server.url("postgres", "postgres")}), flush=True)
+print(json.dumps({"joined": server.joined, "url": server.connection_url("postgres", "postgres")}), flush=True)
 if sys.stdin.readline() == "leave\\n":
-    server.stop()
+    server.leave_server()
 """
 FIRST = """
 import sys

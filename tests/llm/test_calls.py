@@ -290,7 +290,7 @@ async def test_a_call_whose_process_is_killed_counts_with_what_it_reserved_and_t
         from db.pool import make_pool
         from service.resources import Resources as Work
         from service.llm.factory import make_model
-        from service.models.calls import ask
+        from service.models.calls import ask_model
         from service.llm.output import Answer
         from service.llm.prompts import Prompts
         from service.settings import Settings
@@ -303,7 +303,7 @@ async def test_a_call_whose_process_is_killed_counts_with_what_it_reserved_and_t
             settings = Settings(_env_file=None, llm={{"endpoint": {endpoint.url!r}, "model": "scripted"}})
             async with make_pool({own_database.app_url!r}, size=2) as pool:
                 work = Work(settings, pool, None, make_model(settings.llm), Prompts(Path({str(folder)!r})))
-                await ask(work, Names, namespace={asked.namespace!r}, purpose="retain", prompt={PROMPT!r}, data={{}})
+                await ask_model(work, Names, namespace={asked.namespace!r}, purpose="retain", prompt={PROMPT!r}, data={{}})
 
         asyncio.run(main())
     """
