@@ -103,7 +103,7 @@ class Pool(AsyncConnectionPool[PipelinedConnection]):
         returning.add_done_callback(self.returning.discard)
         await asyncio.shield(returning)
 
-    async def retry_for_waiters(self) -> None:
+    async def reconnect_failed(self) -> None:
         """Go on for those who wait already: only a new request would have it tried again, and they may hold its share."""
         await super().reconnect_failed()
         async with self._lock:
