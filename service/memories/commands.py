@@ -168,7 +168,7 @@ def _list_current(rest: Any, lineage: str, **times: datetime | None) -> list[dic
 
 
 def _list_versions(rest: Any, ref: str, **times: datetime | None) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = rest.items("/memories/{id}/history", {"id": ref}, **times)
+    rows: list[dict[str, Any]] = rest.list_items("/memories/{id}/history", {"id": ref}, **times)
     return rows
 
 

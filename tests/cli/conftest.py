@@ -147,7 +147,7 @@ def in_this_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     Where one does not refuse, it ends before it serves or works, and not with the run.
     """
     monkeypatch.setattr("service.cli.serve.set_up", lambda _: lambda: None)
-    for begun in ("announce", "open_pool"):
+    for begun in ("announce_address", "open_pool"):
         monkeypatch.setattr(f"service.cli.serve.{begun}", Mock(side_effect=AssertionError("it was not refused")))
     handler = signal.getsignal(signal.SIGTERM)
     yield

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.row("CLI")
 
 LATIN = os.fsdecode(b"caf\xe9")
 NAMESPACE_NEEDED = {"analyst create", "invitation accept", "invitation decline"}
-FILLED = {"verdict": "both_true", "id": str(UUID(int=5))}
+FILLED = {"verdict": "both_true", "id": str(UUID(int=5)), "to": "2"}
 SHOWN = "caf\\xe9"
 
 
@@ -48,6 +48,8 @@ def call_of(path: str, wanted: str) -> list[str]:
             given.append(LATIN if parameter.name == wanted else FILLED.get(parameter.name, "x"))
         elif parameter.name == wanted:
             given.append(f"{parameter.opts[0]}={LATIN}")
+        elif parameter.required:
+            given.append(f"{parameter.opts[0]}={FILLED.get(parameter.name, 'x')}")
     needed = [] if wanted == "namespace" or path not in NAMESPACE_NEEDED else ["-n", "default"]
     return [*path.split(), *given, *needed]
 

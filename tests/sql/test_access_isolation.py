@@ -1,5 +1,6 @@
 """Nobody sees or changes what they were not granted, whatever they call."""
 
+import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
@@ -230,12 +231,25 @@ def call(connection: psycopg.Connection[Any], secret: Secret, function: str, nam
         return str(error)
 
 
+def tells_nothing(answer: str) -> bool:
+    """Whether an answer is a row of nulls."""
+    try:
+        rows = json.loads(answer)
+    except ValueError:
+        return False
+    return bool(rows) and all(isinstance(row, dict) and not any(value is not None for value in row.values()) for row in rows)
+
+
 def shown(connection: psycopg.Connection[Any], secret: Secret, function: str) -> list[str]:
     """What a call of a function gives away: the secret, or an answer in its namespace that is no refusal."""
     told = []
     for names, types in overloads(connection, function):
         answer = call(connection, secret, function, names, types)
-        if answer is not None and (MARKER in answer.lower() or {"p_namespace", "p_namespace_id"} & set(names)):
+        if (
+            answer is not None
+            and not tells_nothing(answer)
+            and (MARKER in answer.lower() or {"p_namespace", "p_namespace_id"} & set(names))
+        ):
             told.append(answer)
     return told
 

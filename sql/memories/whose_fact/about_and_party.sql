@@ -26,7 +26,7 @@ comment on function loci.leading_entity(loci_data.memories) is
 -- begins with, which finds nothing for most texts; one for each of five phrases for the others. A row of memories as an
 -- argument would be taken apart on each call.
 create or replace function loci.leading_entity_of(p_namespace_id integer, p_text text) returns text
-language plpgsql stable parallel safe
+language plpgsql stable parallel safe set search_path = ''
 as $$
 declare
     v_head  constant text := left(p_text, 255);
