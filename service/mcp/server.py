@@ -35,7 +35,7 @@ from service.mcp.problems import explain_plainly_to_profiles, explain_problem, w
 from service.mcp.profiles.profile import Profile
 from service.mcp.text import JsonObject, cut_strings, fit_into_room
 from service.mcp.tool import Kind, Tool, schema_of
-from service.mcp.tools import LOCI
+from service.mcp.tools.catalogue import LOCI
 from service.observability.tracing import context_of, trace_headers
 from service.text.visible import visible_values
 

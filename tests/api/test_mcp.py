@@ -10,9 +10,9 @@ import httpx
 import pytest
 
 from bench.tool_tokens import count_tokens, written
-from service.mcp.tools import TOOLS
+from service.mcp.tools.catalogue import TOOLS
+from service.mcp.tools.recall import ARMS
 from service.recall.question import ARMS as RECALL_ARMS
-from service.recall.tools import ARMS
 from tests.catalogue import ROOT
 from tests.services import PATIENCE, Api, Service, eventually, new_api, ok, problem, serve
 from tests.tools import ERAS, Tools, over_http, said

@@ -6,7 +6,7 @@ import pytest
 
 from service.mcp.profiles.known import PROFILES
 from service.mcp.tool import schema_of
-from service.retain.tools import Remember
+from service.mcp.tools.retain import Remember
 from tests.strict_schema import made_strict
 
 TOOLS = {f"{name}/{tool.name}": tool for name, profile in PROFILES.items() for tool in profile.tools.values()}

@@ -421,8 +421,8 @@ def test_an_export_is_written_to_the_file_that_any_name_of_the_option_names(worl
 
 
 def test_a_path_that_leads_out_of_the_folder_is_refused(tmp_path: Path) -> None:
+    from service.cli.commands.transfer.folder import write_folder
     from service.cli.shell import Failure
-    from service.transfer.commands.folder import write_folder
 
     for path in ("../x.md", "/x.md", "a/../../x.md", "a\\..\\x.md", "x.sh"):
         line = json.dumps({"path": path, "text": "x"}).encode() + b"\n"

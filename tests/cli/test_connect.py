@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
+from service.cli.commands import connect as commands
+from service.cli.commands import files, jsonc
 from service.cli.main import app
 from service.cli.target import NAMES
-from service.connect import commands, files, jsonc
 from service.connect.address import Address, find_address
 from service.connect.places import UserFolders
 from service.connect.programs import HOOK_EVENTS, PROGRAMS, hook_command, is_hook

@@ -107,7 +107,7 @@ def test_who_waits_is_told_of_each_try_and_its_error(
     monkeypatch.setenv("LOCI_JOBS__BACKOFF", "0")
     get_settings.cache_clear()
     told: list[str] = []
-    monkeypatch.setattr("service.dreams.commands.echo", lambda line, **_: told.append(line))
+    monkeypatch.setattr("service.cli.commands.dreams.echo", lambda line, **_: told.append(line))
 
     def third_time(_: Any) -> Any:  # jobs that other tests have left are done here too, and are asked about at any time
         tries = loci.rows("select tries from loci.jobs where namespace = %s", said)[0]["tries"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from service.operations.commands.watch import format_change
+from service.cli.commands.operations.watch import format_change
 from tests.cli.conftest import Ended, Loci, Running
 from tests.services import PATIENCE, serve
 

@@ -12,7 +12,7 @@ from service.mcp.problems import explain_plainly_to_profiles, explain_problem
 from service.mcp.profiles.known import PROFILES
 from service.mcp.text import format_value
 from service.mcp.tool import Tool, schema_of
-from service.mcp.tools import TOOLS
+from service.mcp.tools.catalogue import TOOLS
 from service.text.visible import visible_values
 from tests.services import openapi_document
 

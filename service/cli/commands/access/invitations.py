@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from service.access.commands.agents import agent_id
+from service.cli.commands.access.agents import agent_id
 from service.cli.rest import open_service
 from service.cli.shell import App, message_printer, tell_result, tell_rows
 

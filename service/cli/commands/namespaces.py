@@ -80,7 +80,7 @@ def move(
     Over LOCI_MIGRATION_URL, in the cell that has it. Broken off, the same command goes on where it was.
     """
     from db.cells.move import move_namespace, plan_move
-    from service.cells.commands import this_cell
+    from service.cli.commands.cells import this_cell
 
     with this_cell() as url:
         if dry_run:

@@ -2,12 +2,8 @@
 
 from dataclasses import replace
 
-from service.graph import tools as graph
 from service.mcp.profiles.profile import Profile
-from service.memories import tools as memories
-from service.recall import tools as recall
-from service.retain import tools as retain
-from service.sessions import tools as sessions
+from service.mcp.tools import graph, memories, recall, retain, sessions
 
 ORDER = (
     "save_memory",

@@ -7,7 +7,7 @@ from uuid import UUID
 
 import typer
 
-from service.access.commands.agents import agent_id
+from service.cli.commands.access.agents import agent_id
 from service.cli.output import echo
 from service.cli.rest import open_service
 from service.cli.shell import App, Namespace, message_printer, parse_time, tell_result, tell_rows

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from service.access.commands.agents import Agent, agent_id
-from service.access.commands.keys import Role
+from service.cli.commands.access.agents import Agent, agent_id
+from service.cli.commands.access.keys import Role
 from service.cli.rest import open_service
 from service.cli.shell import App, Namespace, message_printer, parse_time, tell_result, tell_rows
 

@@ -1,0 +1,1 @@
+"""Commands of `loci`, by subject: clients of the service."""

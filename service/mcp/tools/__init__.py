@@ -1,0 +1,1 @@
+"""Tools of agents, by subject; `catalogue` lists them."""
