@@ -103,7 +103,7 @@ def release(name: Annotated[str, typer.Argument(metavar="NAMESPACE", help="Name 
 
 @app.command("map")
 def map_(
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FOLDER", help="Where HAProxy reads them.")],
+    output: Annotated[Path, typer.Option("--output", "-o", "--to", metavar="FOLDER", help="Where HAProxy reads them.")],
     socket: Annotated[
         list[Path] | None, typer.Option(metavar="PATH", help="HAProxy's socket: it takes the maps without a reload; repeatable.")
     ] = None,
