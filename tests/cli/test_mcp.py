@@ -43,7 +43,7 @@ def within(loci: Loci, *options: str, heard: MessageHandlerFnT | None = None) ->
         begun = loci("mcp", *options)
     assert begun.exit_code == 0, begun.output
     backend, headers, _, profile, max_chars = spoken.call_args.args
-    made = make_server(backend.client, headers, listing=backend.open, profile=profile, max_chars=max_chars)
+    made = make_server(backend.get_client, headers, listing=backend.begin_opening, profile=profile, max_chars=max_chars)
     client = Client(made, mode="auto" if heard is None else "legacy", message_handler=heard)
     with start_blocking_portal() as portal, portal.wrap_async_context_manager(client):
         try:
