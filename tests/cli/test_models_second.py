@@ -39,7 +39,11 @@ def examined(loci: Loci) -> dict[str, tuple[bool, str]]:
 def test_doctor_asks_the_second_model_and_says_what_waits_for_it(doubled: Loci, monkeypatch: pytest.MonkeyPatch) -> None:
     configure(monkeypatch, PROVIDER="static", DIMENSIONS="64")
     said = examined(doubled)
-    assert said["second model"] == (True, f"{NAME} joins the first; 1 wait")
+    waiting = doubled.rows(
+        "select from loci_data.embedding_queue q join loci.embedding_models m on m.id = q.model_id and m.name = %s", NAME
+    )
+    assert waiting
+    assert said["second model"] == (True, f"{NAME} joins the first; {len(waiting)} wait")
     assert said["second embedding"][0]
 
 

@@ -55,7 +55,7 @@ class Reading:
                 names.append(found[1])
             return f"${names.index(found[1]) + 1}"
 
-        return re.sub(r"%\((\w+)\)s", number, self.statement).replace("%%", "%").encode()
+        return re.sub(r"%\((\w+)\)[bs]", number, self.statement).replace("%%", "%").encode()
 
 
 def readings() -> Iterator[Reading]:
