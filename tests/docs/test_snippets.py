@@ -45,7 +45,7 @@ UNRUN = {  # page: how a block begins, and why it is not run
     "docs/graph.md": {"GET /edges?entity=Pia": "the world of the picture above it, and a place to fill in"},
     "docs/mcp.md": {"# Claude Code": "changes the settings of other programs"},
     "docs/models.md": {
-        "LOCI_RERANK__ENDPOINT": STARTS,
+        "LOCI_RERANK__ENDPOINT": STARTS, "LOCI_SECOND_EMBEDDING__": STARTS,
     },
     "docs/operations.md": {
         "loci serve": STARTS, "loci reembed": "asks a provider that costs money", "pip install": INSTALLS,
@@ -158,6 +158,7 @@ class World:
 
     def loci(self, names: dict[str, str], arguments: list[str]) -> str:
         """Run a command in this process, with these variables; what it prints."""
+        assert arguments[:1] != ["serve"], f"a block that {STARTS}"
         with chdir(self.folder), mock.patch.dict(os.environ, {**self.environment, **names}):
             get_settings.cache_clear()
             done = CliRunner().invoke(app, arguments, prog_name="loci")
