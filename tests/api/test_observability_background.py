@@ -204,7 +204,8 @@ class Slow:
 async def test_uses_of_keys_that_are_being_written_as_the_service_ends_are_written(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("service.app.WRITE_SECONDS", 0.01)
     slow = Slow()
-    accounts = asyncio.create_task(_write_usage_forever(SimpleNamespace(uses=slow, limiter=slow)))  # type: ignore[arg-type]
+    state = SimpleNamespace(uses=SimpleNamespace(write_counts=slow.write), limiter=slow)
+    accounts = asyncio.create_task(_write_usage_forever(state))  # type: ignore[arg-type]
     await slow.begun.wait()
     accounts.cancel()
     assert await asyncio.wait({accounts}, timeout=0.1) == (set(), {accounts})
