@@ -12,9 +12,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from service.cli.commands import connect as commands
-from service.cli.commands import files, jsonc
 from service.cli.main import app
 from service.cli.target import NAMES
+from service.connect import files, jsonc
 from service.connect.address import Address, find_address
 from service.connect.places import UserFolders
 from service.connect.programs import HOOK_EVENTS, PROGRAMS, hook_command, is_hook

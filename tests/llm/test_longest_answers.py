@@ -18,7 +18,7 @@ from tests.llm.longest import longest
 from tests.strict_schema import schema_refusal
 
 CHARACTERS_OF_TOKEN = 1.8  # of JSON that a small model repeats, as measured
-each_purpose = pytest.mark.parametrize("trial", TRIALS, ids=lambda trial: trial.name)
+each_purpose = pytest.mark.parametrize("trial", TRIALS, ids=lambda trial: trial.trial_name)
 PROMPTS = Prompts()
 
 

@@ -39,7 +39,7 @@ async def ask(settings: LLMSettings, trial: Trial) -> Completion:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("trial", [TRIED["retain"], TRIED["memories"]], ids=lambda trial: trial.name)
+@pytest.mark.parametrize("trial", [TRIED["retain"], TRIED["memories"]], ids=lambda trial: trial.trial_name)
 async def test_a_preset_gets_answers_of_a_server_like_its_own(name: str, trial: Trial) -> None:
     with model_server(LIKE[name], strict=False) as endpoint:
         completion = await ask(settings_of(name, endpoint.url), trial)

@@ -48,7 +48,7 @@ async def asked(settings: LLMSettings, trial: Trial, things: int) -> Completion:
         await model.close()
 
 
-@pytest.mark.parametrize("trial", TRIALS, ids=lambda trial: trial.name)
+@pytest.mark.parametrize("trial", TRIALS, ids=lambda trial: trial.trial_name)
 def test_the_server_takes_the_schema_of_each_purpose_as_a_grammar(wide: RealModel, trial: Trial) -> None:
     stated = {"name": trial.purpose, "schema": trial.make_schema(Prompts(), trial.most, Sizes(), 16_000), "strict": True}
     body = {"messages": [{"role": "user", "content": "JSON."}], "max_tokens": 1}
@@ -135,7 +135,7 @@ def test_two_jobs_at_one_slot_both_succeed_and_what_they_cost_and_changed_is_on_
     assert made == applied  # and what is not in the report of a pass, is not there
 
 
-@pytest.mark.parametrize("trial", TRIALS, ids=lambda trial: trial.name)
+@pytest.mark.parametrize("trial", TRIALS, ids=lambda trial: trial.trial_name)
 async def test_an_answer_of_each_purpose_ends_within_its_limits_and_can_be_read(wide: RealModel, trial: Trial) -> None:
     completion = await asked(LLMSettings(endpoint=wide.url, **SLOW), trial, min(SHOWN, trial.most))
     assert completion.completion_tokens is not None
