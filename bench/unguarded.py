@@ -12,7 +12,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 import service.http.caller
 import service.http.middleware
 from db import pool
-from db.limits import TimeLimits
+from db.time_limits import TimeLimits
 from service.cli.main import main
 from service.http import protocol
 

@@ -21,9 +21,9 @@ from psycopg.types.json import Jsonb
 from psycopg_pool import AsyncConnectionPool
 
 from db import traces
-from db.limits import TimeLimits
 from db.pipeline import Pipeline, PipelinedConnection, Sent
-from db.shares import Name, PoolQuota, ShareLimits
+from db.pool_quota import Name, PoolQuota, ShareLimits
+from db.time_limits import TimeLimits
 
 R = TypeVar("R")
 JsonObject = dict[str, Any]  # as it comes out of a column of JSON

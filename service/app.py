@@ -21,12 +21,14 @@ from db.cancellation import finish_despite_cancel, hear_cancellation
 from db.embedded import EmbeddedServer
 from db.migrate import upgrade
 from db.pool import LOW_PRIORITY_CONNECTIONS, Connection, Pool, make_pool, primary_url
-from db.shares import ShareLimits
+from db.pool_quota import ShareLimits
 from db.standbys import Standbys
 from loci.version import __version__
 from service.access.admission import Gate
 from service.access.key_usage import WRITE_SECONDS, KeyUsageCounts
-from service.access.limits import Limiter, WrongKeyLimiter
+from service.access.rate_limits import Limiter, WrongKeyLimiter
+from service.concurrency import FairTurns, SlotLimiter
+from service.deferred_writes import PrimaryWriteQueue
 from service.embedding.active import make_active_provider
 from service.embedding.cache import VectorCache
 from service.embedding.second import second_settings
@@ -38,23 +40,20 @@ from service.jobs.runner import Runner
 from service.llm.factory import make_model
 from service.llm.prompts import BadPrompt, Prompts, check_folder
 from service.mcp.http import OTHERS, Endpoint
-from service.notes import PrimaryWriteQueue
 from service.observability.health import Probe
 from service.observability.logs import set_up_logging
 from service.observability.monitor import Monitor
 from service.observability.tracing import set_up_tracing
 from service.operations.feed import Feed
-from service.places import SlotLimiter
-from service.reads import ReadRouter
 from service.rerank.factory import make_reranker
 from service.rerank.pieces import PieceStore
 from service.resources import Resources
 from service.routers import known_methods, shared_routes
 from service.settings import Settings, get_settings
 from service.spool import Spools
+from service.standby_router import ReadRouter
 from service.state import State
 from service.supervision import Supervisor, Work
-from service.turns import Turns
 from service.worker.handlers import HANDLERS
 from service.worker.priority import BACKGROUND, stand_back
 from service.worker.worker import Worker
@@ -215,8 +214,8 @@ def answer_origins(app: FastAPI, origins: list[str]) -> None:
         )
 
 
-def create_app(settings: Settings, url: str, server: EmbeddedServer | None = None) -> FastAPI:
-    """Make the application over a migrated database. `server` is watched while it runs, if given."""
+def make_state(settings: Settings, url: str) -> State:
+    """Make the parts of a service over a migrated database; none of them runs yet."""
     provider = make_active_provider(settings.embedding, second_settings(settings))
     limits = settings.limits
     shares = ShareLimits(
@@ -234,47 +233,73 @@ def create_app(settings: Settings, url: str, server: EmbeddedServer | None = Non
     worker_pool = pooled(url, size=settings.worker_pool_size, least=int(settings.worker), stand_back=lowest)
     control = pooled(url, size=CONTROL)
     reads = make_reads(settings, pool, worker_pool, control, shares)
-    uses = KeyUsageCounts(control)
-    limiter = Limiter(partial(_lease_from_pool, control, settings.rate_limit))
     model, reranker, pieces = make_model(settings.llm), make_reranker(settings.rerank), PieceStore(worker_pool)
     resources = Resources(settings, pool, provider, model, Prompts(settings.llm.prompts), reranker, pieces)
-    feed, background = Feed(direct), Supervisor()
+    feed = Feed(direct)
     runner = Runner(direct, replace(resources, pool=worker_pool), HANDLERS)
-    worker = Worker(worker_pool, provider, runner, feed.look_now, feed.is_awaited)
-    monitor = Monitor(direct, pool, settings.jobs.lost_after, reads.update_metrics if reads else None)
-    state = State(
-        settings, url, pool, provider, resources, worker, monitor, feed, limiter, uses,
-        worker_pool, control, Probe(control), Spools(limits), SlotLimiter(limits.streams), Turns(1, 1.0), background, VectorCache(),
-        reads,
-    )  # fmt: skip
+    return State(
+        settings=settings,
+        url=url,
+        pool=pool,
+        provider=provider,
+        resources=resources,
+        worker=Worker(worker_pool, provider, runner, feed.look_now, feed.is_awaited),
+        monitor=Monitor(direct, pool, settings.jobs.lost_after, reads.update_metrics if reads else None),
+        feed=feed,
+        limiter=Limiter(partial(_lease_from_pool, control, settings.rate_limit)),
+        uses=KeyUsageCounts(control),
+        worker_pool=worker_pool,
+        control=control,
+        probe=Probe(control),
+        spools=Spools(limits),
+        streams=SlotLimiter(limits.streams),
+        body_turns=FairTurns(1, 1.0),
+        background=Supervisor(),
+        entry_vectors=VectorCache(),
+        reads=reads,
+    )
+
+
+@asynccontextmanager
+async def run_state(state: State, server: EmbeddedServer | None) -> AsyncIterator[None]:
+    """Open the parts of a service and run what runs beside requests, until the block ends."""
+    resources, background, pools = state.resources, state.background, (state.pool, state.worker_pool, state.control)
+    async with AsyncExitStack() as closing:  # all of it happens, whatever one of them raises
+        for asked in (resources.model, resources.reranker, state.provider):
+            if asked is not None:
+                closing.push_async_callback(asked.close)
+        for each in pools:
+            closing.push_async_callback(each.close)
+        closing.push_async_callback(state.monitor.close)
+        closing.push_async_callback(_settle_usage, state)
+        closing.push_async_callback(background.end_tasks)
+        closing.callback(state.feed.close)
+        if server is not None:
+            background.start_task("embedded server", partial(restart_dead_server, server))
+        await asyncio.gather(*(each.open(wait=True, timeout=30) for each in pools))
+        state.cell = await check_before_serving(state.pool, state.settings)
+        (state.worker.start_steps if state.settings.worker else state.worker.start_feed)(background)
+        beside: dict[str, Work] = {
+            "monitor": state.monitor.note_until_end,
+            "accounts": partial(_write_usage_forever, state),
+            "streams": state.feed.look_until_end,
+        }
+        if resources.pieces is not None:
+            beside["pieces"] = resources.pieces.write_until_end
+        for name, work in beside.items():
+            background.start_task(name, work)
+        if state.reads is not None:
+            await closing.enter_async_context(state.reads.run_background(background))
+        yield
+
+
+def create_app(settings: Settings, url: str, server: EmbeddedServer | None = None) -> FastAPI:
+    """Make the application over a migrated database. `server` is watched while it runs, if given."""
+    state = make_state(settings, url)
 
     @asynccontextmanager
     async def run_application(app: FastAPI) -> AsyncIterator[None]:  # noqa: ARG001 (the protocol's)
-        async with AsyncExitStack() as closing:  # all of it happens, whatever one of them raises
-            for asked in (model, reranker, provider):
-                if asked is not None:
-                    closing.push_async_callback(asked.close)
-            for each in (pool, worker_pool, control):
-                closing.push_async_callback(each.close)
-            closing.push_async_callback(monitor.close)
-            closing.push_async_callback(_settle_usage, state)
-            closing.push_async_callback(background.end_tasks)
-            closing.callback(feed.close)
-            if server is not None:
-                background.start_task("embedded server", partial(restart_dead_server, server))
-            await asyncio.gather(*(each.open(wait=True, timeout=30) for each in (pool, worker_pool, control)))
-            state.cell = await check_before_serving(pool, settings)
-            (worker.start_steps if settings.worker else worker.start_feed)(background)
-            beside: dict[str, Work] = {
-                "monitor": monitor.note_until_end,
-                "pieces": pieces.write_until_end,
-                "accounts": partial(_write_usage_forever, state),
-                "streams": feed.look_until_end,
-            }
-            for name, work in beside.items():
-                background.start_task(name, work)
-            if reads is not None:
-                await closing.enter_async_context(reads.run_background(background))
+        async with run_state(state, server), AsyncExitStack() as closing:
             for endpoint in mcp:
                 await closing.enter_async_context(endpoint.run_endpoint())
             yield
@@ -300,9 +325,9 @@ def create_app(settings: Settings, url: str, server: EmbeddedServer | None = Non
     app.add_middleware(
         Gate,
         hosts=Hosts(settings),
-        limiter=limiter,
+        limiter=state.limiter,
         guesses=WrongKeyLimiter(settings.wrong_keys),
-        uses=uses,
+        uses=state.uses,
         keys_required=settings.requires_keys,
         by_address=settings.trusted_proxies is not None,
     )
@@ -310,8 +335,8 @@ def create_app(settings: Settings, url: str, server: EmbeddedServer | None = Non
         RequestMiddleware,
         deadlines=settings.deadlines,
         max_body_bytes=settings.max_body_bytes,
-        max_bodies_bytes=limits.bodies,
-        body_seconds=limits.body_seconds,
+        max_bodies_bytes=settings.limits.bodies,
+        body_seconds=settings.limits.body_seconds,
     )
     answer_origins(app, settings.cors_origins)
     return app

@@ -15,7 +15,7 @@ from typing import BinaryIO, cast
 
 from db.errors import TooLarge, TooManyAtOnce, Unavailable
 from service.settings import LimitSettings
-from service.turns import Turns
+from service.concurrency import FairTurns
 
 BLOCK_BYTES = 1024 * 1024  # bytes that are written and read at once
 KEY_SHARE = 0.5  # of all room
@@ -36,7 +36,7 @@ class Spools:
         self._all = limits.spool_bytes
         self.stall, self.pace = limits.stall, limits.pace
         self._taken: dict[Owner, int] = {}
-        self._turns = Turns(limits.readers, KEY_SHARE)
+        self._turns = FairTurns(limits.readers, KEY_SHARE)
 
     def wait_for_turn(self, owner: Owner) -> AbstractAsyncContextManager[None]:
         """A turn to have a file read: a few are at a time, and a key has half of them."""

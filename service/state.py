@@ -4,22 +4,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from db.pool import Pool
+from service.concurrency import FairTurns, SlotLimiter
 from service.embedding.cache import VectorCache
 from service.embedding.provider import Provider
 from service.observability.health import Probe
 from service.observability.monitor import Monitor
-from service.places import SlotLimiter
 from service.resources import Resources
 from service.settings import Settings
 from service.spool import Spools
 from service.supervision import Supervisor
-from service.turns import Turns
 
 if TYPE_CHECKING:  # the rooms that all subjects share know subjects by their types alone
     from service.access.key_usage import KeyUsageCounts
-    from service.access.limits import Limiter
+    from service.access.rate_limits import Limiter
     from service.operations.feed import Feed
-    from service.reads import ReadRouter
+    from service.standby_router import ReadRouter
     from service.worker.worker import Worker
 
 
@@ -46,7 +45,7 @@ class State:
     probe: Probe
     spools: Spools
     streams: SlotLimiter
-    body_turns: Turns
+    body_turns: FairTurns
     background: Supervisor
     entry_vectors: VectorCache
     reads: "ReadRouter | None" = None

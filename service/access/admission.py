@@ -15,7 +15,7 @@ from psycopg_pool import PoolClosed, PoolTimeout
 from db.access.keys import KeyUse
 from db.errors import LociError, RateLimited, Unauthorized, translate_error
 from service.access.key_usage import OUTCOMES, KeyUsageCounts, address_of
-from service.access.limits import Admission, Limiter, WrongKeyLimiter
+from service.access.rate_limits import Admission, Limiter, WrongKeyLimiter
 from service.http import session_cookie
 from service.http.authority import OWNER
 from service.http.caller import KEY_NEEDED, MAKE_KEY, NO_BEARER, NOT_VALID, SEND_KEY, key_hash_of

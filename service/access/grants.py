@@ -6,7 +6,7 @@ from uuid import UUID
 from db.access import grants
 from db.access.grants import CallerRow, GrantRow, InvitationRow, ListedGrant, OwnGrantRow, SetGrant
 from db.pool import Transaction
-from service.pages import Page, make_page
+from service.paging import Page, make_page
 
 
 async def whoami(tx: Transaction) -> CallerRow:

@@ -9,7 +9,7 @@ from db.access.keys import KeyRow, KeyUsageRow, RefusedRequests
 from db.pool import JsonObject, Transaction
 from loci.models.access import KeyChanges, KeyInput, RotationInput
 from service.http.caller import hash_key
-from service.pages import Page, make_page
+from service.paging import Page, make_page
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ from service.http.caller import CallerDependency
 from service.http.parameters import Cursor, Limit, NamespaceInPath
 from service.http.replies import reply_json
 from service.http.responses import document_problems
-from service.pages import parse_position
+from service.paging import parse_position
 
 key_routes = APIRouter(tags=["keys"])
 KeyId = Annotated[UUID, Path(description="Id of the key")]

@@ -5,7 +5,7 @@ from uuid import UUID
 from db import dreams
 from db.dreams import PassRow
 from db.pool import Transaction
-from service.pages import Page, make_page
+from service.paging import Page, make_page
 
 
 async def list_passes(tx: Transaction, *, limit: int, cursor: UUID | None, name: str | None, job_id: UUID | None) -> Page[PassRow]:

@@ -3,7 +3,7 @@
 from db import dreams
 from db.dreams import ListedSignal
 from db.pool import Transaction
-from service.pages import Page, make_page
+from service.paging import Page, make_page
 
 
 async def list_signals(

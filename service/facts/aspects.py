@@ -6,7 +6,7 @@ from uuid import UUID
 from db import facts
 from db.facts import AspectRow, AttributeRow, ListedAspect
 from db.pool import JsonObject, Transaction
-from service.pages import Page, make_only_page
+from service.paging import Page, make_only_page
 
 
 async def list_aspects(tx: Transaction, *, entity: str, as_of: datetime | None, known_at: datetime | None) -> Page[ListedAspect]:

@@ -6,7 +6,7 @@ from db import facts
 from db.facts import ListedSupersession, SupersessionRow
 from db.pool import JsonObject, Transaction
 from loci.models.facts import Sweep
-from service.pages import Page, make_page
+from service.paging import Page, make_page
 
 
 async def list_supersessions(

@@ -13,7 +13,7 @@ from db.graph.edges import ChangedEdgeType, EdgeDetailRow, EdgeRow, EdgeTypeRow,
 from db.pool import JsonObject, Transaction
 from loci.models.graph import EdgeWrite
 from service.batches import drop_field_prefix, write_all
-from service.pages import Page, make_page
+from service.paging import Page, make_page
 
 R = TypeVar("R", bound=Mapping[str, Any])
 ALONE = "edges[0]."  # what the database calls the fields of an edge that is written alone

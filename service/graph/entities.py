@@ -12,7 +12,7 @@ from loci.models.graph import EntitySearch, EntityWrite, MatchInput
 from service.embedding.active import embed_question, find_active_model
 from service.embedding.provider import Provider
 from service.memories.memories import LAST_VERSION, list_versions
-from service.pages import Page, make_page, parse_position, without_place
+from service.paging import Page, make_page, parse_position, without_place
 from service.settings import EmbeddingSettings
 
 NOT_FOUND = "P0002"

@@ -6,7 +6,7 @@ from db.graph import merges
 from db.graph.merges import MergeRow, UndoneMerge
 from db.pool import JsonObject, Transaction
 from service.graph.entities import get_entity
-from service.pages import Page, make_page
+from service.paging import Page, make_page
 
 
 async def merge_entities(tx: Transaction, *, into: str, other: str, reason: str | None) -> JsonObject:

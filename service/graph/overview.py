@@ -5,7 +5,7 @@ from datetime import datetime
 from db.graph import overview
 from db.pool import JsonObject, Transaction
 from service.graph.edges import round_confidence
-from service.pages import without_place
+from service.paging import without_place
 
 
 async def describe_entity(

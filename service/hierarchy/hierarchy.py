@@ -6,7 +6,7 @@ from uuid import UUID
 from db import hierarchy
 from db.hierarchy import PlacedMemoryRow, SubtreeRow
 from db.pool import Transaction
-from service.pages import Page, make_only_page, make_page
+from service.paging import Page, make_only_page, make_page
 
 
 async def subtree(

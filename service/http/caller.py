@@ -12,10 +12,10 @@ from fastapi.responses import Response
 from fastapi.routing import APIRoute
 
 from db.errors import FieldError, Invalid, LociError, RateLimited, Unauthorized, Unavailable
-from db.limits import TimeLimits
 from db.pool import OPERATOR, Origin, Pool, ServerKind, Transaction, open_transaction
 from db.retries import with_retries
 from db.standbys import Standby
+from db.time_limits import TimeLimits
 from service.http.authority import OWNER
 from service.http.bodies import beside_loop
 from service.http.deadlines import STREAMING, kind_of, limits_of
@@ -24,7 +24,7 @@ from service.http.query import check_query
 from service.http.replies import reply_json
 from service.http.words import NO_FEWER, check_words
 from service.observability.logs import current_log_context
-from service.reads import ReadRouter, shown_position, stated_position
+from service.standby_router import ReadRouter, shown_position, stated_position
 from service.state import State
 from service.uuid7 import uuid7
 

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from db.limits import TimeLimits
+from db.time_limits import TimeLimits
 from service.settings import DeadlineSettings
 
 Kind = Literal["read", "write", "batch", "context", "model", "poll", "imports", "exports"]

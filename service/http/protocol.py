@@ -13,9 +13,9 @@ from typing import Any
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from db.errors import HeadersTooLarge, LociError, TooManyAtOnce, TooSlow, Unavailable
+from service.concurrency import SlotLimiter
 from service.http.authority import OWNER
 from service.http.problems import headers_of, problem_of
-from service.places import SlotLimiter
 from service.settings import LimitSettings
 
 LONGEST_HEAD = 64 * 1024  # bytes of a request line and its headers, all together
@@ -44,7 +44,7 @@ class LimitedProtocol(HttpToolsProtocol):
         super().connection_made(transport)
         if len(self.connections) > self.limits.all_connections:
             self._refuse_and_close(Unavailable("the service has too many connections", hint="Try again in a moment."))
-        elif self._counts_toward_limit and self.client is not None and not self.addresses.take_place(self.client[0]):
+        elif self._counts_toward_limit and self.client is not None and not self.addresses.take_slot(self.client[0]):
             self._refuse_and_close(
                 TooManyAtOnce(f"{self.addresses.limit} connections from this address are open", hint="Use one for many requests.")
             )
@@ -59,7 +59,7 @@ class LimitedProtocol(HttpToolsProtocol):
             self._unread.cancel()
         if self._counted and self.client is not None:
             self._counted = False
-            self.addresses.leave_place(self.client[0])
+            self.addresses.leave_slot(self.client[0])
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:

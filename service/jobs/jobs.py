@@ -5,7 +5,7 @@ from uuid import UUID
 from db.jobs import jobs
 from db.jobs.jobs import JobDetail, JobRow
 from db.pool import Transaction
-from service.pages import Page, make_page
+from service.paging import Page, make_page
 
 
 async def list_jobs(

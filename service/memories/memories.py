@@ -10,7 +10,7 @@ from db.memories import CategoryRow, DependentRow, LinkRow, ListedLink, MemoryRo
 from db.pool import JsonObject, Transaction
 from db.retain import UnsettledPairRow
 from loci.models.memories import EraseInput
-from service.pages import Page, make_only_page, make_page, without_place
+from service.paging import Page, make_only_page, make_page, without_place
 
 ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 LAST_VERSION = 2**31 - 1  # the largest number that a version can have

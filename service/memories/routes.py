@@ -37,7 +37,7 @@ from service.http.responses import document_problems
 from service.memories import memories
 from service.memories.batch import read_batch, write_each
 from service.memories.save import item_to_compare, save_memory
-from service.pages import parse_position
+from service.paging import parse_position
 
 router = APIRouter(tags=["memories"])
 version_routes = APIRouter(tags=["memories"])

@@ -6,7 +6,7 @@ from uuid import UUID
 from db.models import calls
 from db.models.calls import ModelCallRow, ModelUsageRow
 from db.pool import Transaction
-from service.pages import Page, make_page
+from service.paging import Page, make_page
 
 
 async def list_model_calls(

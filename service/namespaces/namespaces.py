@@ -7,7 +7,7 @@ from db.namespaces import NamespaceRow
 from db.pool import JsonObject, Transaction
 from loci.models.namespaces import NamespaceInput
 from service.jobs.schedules import check_settings
-from service.pages import Page, make_page
+from service.paging import Page, make_page
 
 
 async def create_namespace(tx: Transaction, wanted: NamespaceInput) -> NamespaceRow:

@@ -5,7 +5,7 @@ from uuid import UUID
 from db import operations
 from db.operations import ListedOperation, OperationChangeRow, OperationFilter, OperationRow
 from db.pool import Transaction
-from service.pages import Page, make_page
+from service.paging import Page, make_page
 
 __all__ = ["OperationFilter", "get_operation", "list_changes_of", "list_operations"]
 

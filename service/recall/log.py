@@ -5,7 +5,7 @@ from uuid import UUID
 from db.pool import JsonObject, Transaction
 from db.recall import log
 from db.recall.log import ListedRecall, MemoryRecallRow, RecallRow
-from service.pages import Page, make_page
+from service.paging import Page, make_page
 from service.recall.ranking import Ranking
 from service.recall.sources import Source, by_place, unpack_hit
 from service.recall.timing import milliseconds_since

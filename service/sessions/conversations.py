@@ -5,7 +5,7 @@ from db.pool import JsonObject, Transaction
 from db.sessions import conversations
 from db.sessions.conversations import ConversationRow, TurnRow
 from loci.models.sessions import TurnsInput
-from service.pages import Page, make_page
+from service.paging import Page, make_page
 
 MOST_TURNS = 1000  # turns of a page
 

@@ -6,7 +6,7 @@ from db.recall import log
 from db.sessions import feedback
 from db.sessions.feedback import EndedSession, FeedbackRow
 from loci.models.sessions import FeedbackInput
-from service.pages import Page, make_page
+from service.paging import Page, make_page
 
 
 async def record_feedback(tx: Transaction, stated: FeedbackInput) -> JsonObject:

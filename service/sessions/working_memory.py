@@ -5,7 +5,7 @@ from db.pool import Transaction
 from db.sessions import working_memory
 from db.sessions.working_memory import EntryRow, EntryWithValue
 from loci.models.sessions import EntryInput
-from service.pages import Page, make_page
+from service.paging import Page, make_page
 
 
 async def list_entries(tx: Transaction, *, prefix: str | None, limit: int, cursor: str | None, space: str | None) -> Page[EntryRow]:

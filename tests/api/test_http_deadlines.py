@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from db.limits import TimeLimits
 from db.pool import OPERATOR, make_pool, open_transaction
+from db.time_limits import TimeLimits
 from service.http.deadlines import KINDS
 from service.http.presence import Presence
 from tests.databases import Database

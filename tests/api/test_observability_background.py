@@ -16,7 +16,7 @@ from db.pool import Pool
 from db.retries import Backoff
 from service import supervision
 from service.app import _write_usage_forever
-from service.notes import PrimaryWriteQueue
+from service.deferred_writes import PrimaryWriteQueue
 from service.operations.feed import Feed
 from service.supervision import Supervisor
 from service.worker import worker

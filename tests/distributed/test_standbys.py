@@ -20,7 +20,7 @@ from psycopg_pool import PoolClosed
 from db.pool import make_pool
 from db.standbys import Standbys
 from service.cli.doctor import examine_installation
-from service.notes import PrimaryWriteQueue
+from service.deferred_writes import PrimaryWriteQueue
 from service.observability.metrics import NOTES_LOST
 from service.settings import Settings
 from tests.distributed.servers import Node, Servers, running_servers
@@ -205,7 +205,7 @@ def test_notes_of_reads_outlive_the_primary_and_are_lost_with_the_process_or_bey
         servers.primary.kill()
         try:
             kept = recalled(5)
-            monkeypatch.setattr("service.notes.MOST_WAITING_NOTES", 8)
+            monkeypatch.setattr("service.deferred_writes.MOST_WAITING_NOTES", 8)
             lost = NOTES_LOST._value.get()
             kept += recalled(6)
         finally:

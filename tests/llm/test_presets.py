@@ -10,7 +10,7 @@ from service.llm.client import EndpointModel
 from service.llm.model import Completion, ModelError
 from service.llm.output import read_answer
 from service.llm.prompts import Prompts
-from service.presets import MODELS, SETTINGS, Preset
+from service.llm_presets import MODELS, SETTINGS, Preset
 from service.settings import LLMSettings, Settings
 from tests.llm.likenesses import KEYS, LIKE, SERVED
 from tests.model_server import model_server

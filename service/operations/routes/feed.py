@@ -61,7 +61,7 @@ async def list_changes(
     """
     read = _make_reader(caller, FeedQuestion(namespace, kind, limit), sequence=True)
     start = place_of("after", after)
-    with caller.state.streams.hold_place(caller.owner, STREAMS) if wait else nullcontext():
+    with caller.state.streams.hold_slot(caller.owner, STREAMS) if wait else nullcontext():
         batch = await caller.state.feed.poll_changes(read, start, wait)
     return reply_json({"items": batch.items, "next_cursor": batch.read_to.cursor})
 
@@ -118,7 +118,7 @@ def _make_reader(caller: Caller, question: FeedQuestion, *, sequence: bool) -> R
 
 async def _open_stream(caller: Caller, read: Read, start: Place | None, *, all_namespaces: bool) -> AsyncIterator[bytes]:
     told = _generate_events(caller, read, start, all_namespaces=all_namespaces)
-    with caller.state.streams.hold_place(caller.owner, STREAMS):
+    with caller.state.streams.hold_slot(caller.owner, STREAMS):
         async with aclosing(told):
             async for data in told:
                 yield data

@@ -13,7 +13,7 @@ from service.http.parameters import Cursor, Limit
 from service.http.replies import reply_json
 from service.http.responses import document_problems
 from service.operations import log
-from service.pages import parse_position
+from service.paging import parse_position
 
 router = APIRouter(tags=["operations"])
 

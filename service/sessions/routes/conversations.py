@@ -10,7 +10,7 @@ from service.http.caller import CallerDependency
 from service.http.parameters import Cursor, Limit, SessionName
 from service.http.replies import reply_json
 from service.http.responses import document_problems
-from service.pages import parse_position
+from service.paging import parse_position
 from service.sessions import conversations
 
 router = APIRouter(prefix="/conversations", tags=["conversations"])

@@ -10,7 +10,7 @@ from functools import partial
 from db.errors import FieldError, Invalid
 from db.pool import position_of
 from db.standbys import Standby, Standbys, should_ask_primary
-from service.notes import PrimaryWriteQueue
+from service.deferred_writes import PrimaryWriteQueue
 from service.observability.metrics import READS, STANDBY_BEHIND, STANDBY_UP
 from service.supervision import Supervisor
 

@@ -15,7 +15,7 @@ from db.access.keys import Lease
 from loci import LociClient, RateLimited
 from service.access.admission import Gate
 from service.access.key_usage import KeyUsageCounts
-from service.access.limits import LEASE_SECONDS, Limiter, WrongKeyLimiter
+from service.access.rate_limits import LEASE_SECONDS, Limiter, WrongKeyLimiter
 from service.http.caller import key_hash_of
 from service.http.hosts import Hosts
 from service.http.middleware import RequestMiddleware
@@ -127,7 +127,7 @@ def test_a_call_of_a_tool_counts_once(api: Api, services: list[Service]) -> None
 
 
 def test_a_new_limit_holds_once_it_is_looked_up_again(api: Api, services: list[Service], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("service.access.limits.LIMIT_CACHE_SECONDS", 0.2)
+    monkeypatch.setattr("service.access.rate_limits.LIMIT_CACHE_SECONDS", 0.2)
     key = make_key(api)
     with holder(services[0], key) as client:
         ok(client.get("/categories"))
@@ -219,7 +219,7 @@ class Gates:
 def still(monkeypatch: pytest.MonkeyPatch) -> None:
     """No time passes for the limits, and little for who guesses."""
     now = time.monotonic()
-    monkeypatch.setattr("service.access.limits.time", instead(time, monotonic=lambda: now))
+    monkeypatch.setattr("service.access.rate_limits.time", instead(time, monotonic=lambda: now))
     monkeypatch.setattr("service.access.admission.DELAY_SECONDS", 0.02)
 
 
@@ -455,7 +455,7 @@ async def admitted(limiter: Limiter, times: int, key: bytes = b"key") -> int:
 @pytest.mark.anyio
 async def test_requests_at_once_ask_once_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
     now = time.monotonic()
-    monkeypatch.setattr("service.access.limits.time", instead(time, monotonic=lambda: now))
+    monkeypatch.setattr("service.access.rate_limits.time", instead(time, monotonic=lambda: now))
     database = Database(100, 100)
     assert await admitted(Limiter(database.ask), 40) == 40
     assert len(database.asked) <= 2
@@ -489,12 +489,12 @@ async def test_a_lease_that_is_too_old_is_given_back_and_not_used(monkeypatch: p
     database = Database(600, 100)
     limiter = Limiter(database.ask)
     now = time.monotonic()
-    monkeypatch.setattr("service.access.limits.time", instead(time, monotonic=lambda: now))
+    monkeypatch.setattr("service.access.rate_limits.time", instead(time, monotonic=lambda: now))
     assert await admitted(limiter, 1) == 1
-    monkeypatch.setattr("service.access.limits.time", instead(time, monotonic=lambda: now + LEASE_SECONDS + 1))
+    monkeypatch.setattr("service.access.rate_limits.time", instead(time, monotonic=lambda: now + LEASE_SECONDS + 1))
     assert await admitted(limiter, 1) == 1
     assert database.asked == [(1, 0), (1, 4)]
-    monkeypatch.setattr("service.access.limits.time", instead(time, monotonic=lambda: now + 2 * LEASE_SECONDS + 2))
+    monkeypatch.setattr("service.access.rate_limits.time", instead(time, monotonic=lambda: now + 2 * LEASE_SECONDS + 2))
     await limiter.give_back()
     assert database.asked[-1] == (0, 4)
     assert database.tokens == 98
@@ -512,12 +512,12 @@ async def test_a_wrong_key_is_remembered_nowhere() -> None:
 def test_an_address_may_guess_again_when_time_has_passed(monkeypatch: pytest.MonkeyPatch) -> None:
     guesses = WrongKeyLimiter(2)
     now = time.monotonic()
-    monkeypatch.setattr("service.access.limits.time", instead(time, monotonic=lambda: now))
+    monkeypatch.setattr("service.access.rate_limits.time", instead(time, monotonic=lambda: now))
     for _ in range(3):
         assert guesses.seconds_to_wait("192.0.2.1") in {None, 30.0}
         guesses.count_wrong_key("192.0.2.1")
     assert guesses.seconds_to_wait("192.0.2.1") == pytest.approx(30.0)
-    monkeypatch.setattr("service.access.limits.time", instead(time, monotonic=lambda: now + 61))
+    monkeypatch.setattr("service.access.rate_limits.time", instead(time, monotonic=lambda: now + 61))
     assert guesses.seconds_to_wait("192.0.2.1") is None
 
 

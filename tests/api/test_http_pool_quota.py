@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from db.errors import TooManyAtOnce
-from db.shares import PoolQuota, ShareLimits
+from db.pool_quota import PoolQuota, ShareLimits
 from tests.services import PATIENCE, POOLER, Api, Service, eventually, new_api, ok, problem
 
 HERE = (
@@ -147,7 +147,9 @@ async def test_who_waits_because_others_ask_is_let_in_once_they_have_stopped_tho
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     now = 0.0
-    monkeypatch.setattr("db.shares.ACTIVE_SECONDS", 0.02)  # how often the line is looked at; how long ago others asked, `now` says
+    monkeypatch.setattr(
+        "db.pool_quota.ACTIVE_SECONDS", 0.02
+    )  # how often the line is looked at; how long ago others asked, `now` says
     shares = PoolQuota(10, ShareLimits(wait=PATIENCE), clock=lambda: now)
     busy, other = shares.list_names(b"busy", "a"), shares.list_names(b"other", "b")
     await shares.take_place(busy)
@@ -198,12 +200,12 @@ def test_the_processes_of_who_stands_back_are_behind_those_of_others(
     service = start_service(pool_size=8, worker=False, limits=shares, deadlines={"lock": 600, "read": 600})
     with new_api(service) as api, new_api(service) as others, ThreadPoolExecutor(6) as pool:
         busy, other = key_of(api), key_of(others)
-        monkeypatch.setattr("db.shares.BUSY_CONNECTIONS", {"key": 10.0, "namespace": 10.0})
+        monkeypatch.setattr("db.pool_quota.BUSY_CONNECTIONS", {"key": 10.0, "namespace": 10.0})
         with standing_still(api) as waiting:
             sent = [pool.submit(lambda: others.client.get("/memories", headers=other))]
             eventually(lambda: waiting() == 1)
             before = at_work(service)
-            monkeypatch.setattr("db.shares.BUSY_CONNECTIONS", {"key": 0.0, "namespace": 10.0})
+            monkeypatch.setattr("db.pool_quota.BUSY_CONNECTIONS", {"key": 0.0, "namespace": 10.0})
             for count in (2, 3, 4):
                 sent.append(pool.submit(lambda: api.client.get("/memories", headers=busy)))
                 eventually(lambda count=count: waiting() == count)
