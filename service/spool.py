@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from db.errors import TooLarge, TooManyAtOnce, Unavailable
-from service.settings import LimitSettings
 from service.concurrency import FairTurns
+from service.settings import LimitSettings
 
 BLOCK_BYTES = 1024 * 1024  # bytes that are written and read at once
 KEY_SHARE = 0.5  # of all room

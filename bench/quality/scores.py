@@ -3,7 +3,7 @@
 from typing import Any
 
 from bench.quality.sets import QuestionSet
-from service.recall.measures import Mean, mean_with_error, measure_ranking, measure_ranks
+from service.recall.ranking_quality import Mean, mean_with_error, measure_ranking, measure_ranks
 
 Row = dict[str, Any]
 METRICS = ("R@5", "R@10", "R@20", "nDCG@10")

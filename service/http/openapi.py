@@ -29,7 +29,7 @@ REPEATABLE = (409, 410)  # a used Idempotency-Key, and a kept reply whose conten
 ASKING = {  # sent by POST, and only ask
     *(
         "ask",
-        "ask_memory",
+        "recall_memories",
         "why_not",
         "current_versions",
         "match_entities",

@@ -11,8 +11,8 @@ from db.pool import JsonObject, ServerKind, Transaction
 from db.recall import search
 from service.observability.metrics import PHASE_SECONDS
 from service.recall.log import log_recall, ranks_by_arm
-from service.recall.plan import Fused, Plan
 from service.recall.ranking import Ranking, note_hits
+from service.recall.score_plan import Fused, Plan
 from service.recall.sources import by_place, pack_hit, unpack_hit
 from service.recall.timing import milliseconds_since
 from service.rerank.pieces import Kept

@@ -11,12 +11,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from db.pool import JsonObject, Transaction
-from db.recall.windows import rank_windows
+from db.recall.passage_windows import rank_windows
 from service.embedding.active import ActiveModel, active_model
 from service.embedding.provider import EmbeddingError, Provider, WordProvider
 from service.recall.ranking import Ranking
 from service.recall.sources import unpack_hit
-from service.recall.waiting import ENDPOINT
+from service.recall.unembedded import ENDPOINT
 from service.text.passages import LEAST_PASSAGE_CHARACTERS, WINDOW, Passage, cut_windows, fair_share, passage_around
 
 PART, WHOLE = 8000, 100_000  # characters of a long text that are looked into closely: where words lead there, and elsewhere

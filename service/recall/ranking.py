@@ -15,13 +15,13 @@ from service.embedding import active as embedding_models
 from service.embedding.active import ActiveModel, ActiveProvider, active_model, embed_words
 from service.embedding.provider import Provider
 from service.recall.fusion import add_weighted_scores, lend_to_neighbours, order_by_score
-from service.recall.plan import LENT_TO_STANDING, NAMING_ARMS, SUBJECTS, Fused, Plan, first_word
 from service.recall.question import Question, asked_in, text_to_embed
 from service.recall.relevance import Evidence, estimate_relevance, gather_evidence, nearest_by_namespace, raise_own
-from service.recall.second import second_opinion
+from service.recall.score_plan import LENT_TO_STANDING, NAMING_ARMS, SUBJECTS, Fused, Plan, first_word
+from service.recall.second_arm import second_opinion
 from service.recall.sources import Asked, Source, ask_arms, by_place, hits_at_place, is_memory, join_hits, pack_hit
 from service.recall.timing import count_arm_seconds, time_phase
-from service.recall.waiting import add_waiting
+from service.recall.unembedded import include_unembedded
 from service.settings import EmbeddingSettings
 
 LENDERS = 100
@@ -162,7 +162,7 @@ async def _ask_arms(
         skipped["vector"] = reason
     if isinstance(provider, ActiveProvider) and asked.found.waiting and used.model != asked.found.model:
         used = await provider.follow_active_model(tx)  # a question with a vector of its own comes before the first look
-    await add_waiting(asked.found, used, int(asked.settings["depth"]))
+    await include_unembedded(asked.found, used, int(asked.settings["depth"]))
     return asked, used
 
 

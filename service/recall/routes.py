@@ -24,11 +24,11 @@ from service.http.caller import CallerDependency, Work
 from service.http.parameters import AsOf, Cursor, KnownAt, Limit, MemoryId
 from service.http.replies import reply_json
 from service.http.responses import document_problems
-from service.recall import log, words
-from service.recall.absence import explain_absence
-from service.recall.asking import ask_memory
+from service.recall import lexical_search, log
+from service.recall.pipeline import recall_memories
 from service.recall.question import make_scope, question_of
 from service.recall.tuning import request_tuning
+from service.recall.why_not import explain_absence
 
 router = APIRouter(tags=["recall"])
 RecallId = Annotated[UUID, Path(description="Id of the recall")]
@@ -49,11 +49,13 @@ async def ask(body: RecallInput, caller: CallerDependency) -> Response:
         return await caller.read(step, role)
 
     try:
-        answer = await ask_memory(resources, read_step, question)
+        answer = await recall_memories(resources, read_step, question)
     except (InsufficientPrivilege, NoDataFound):
         if question.namespaces != "*":
             raise
-        answer = await ask_memory(resources, read_step, question)  # a grant or a namespace ended meanwhile: the others are asked
+        answer = await recall_memories(
+            resources, read_step, question
+        )  # a grant or a namespace ended meanwhile: the others are asked
     return reply_json(answer.to_reply())
 
 
@@ -94,7 +96,7 @@ async def search_words(
     """
     scope = make_scope({"category": category, "tags": tags}, as_of, known_at)
     return reply_json(
-        await caller.read(lambda tx: words.search_words(tx, query=q, limit=limit, scope=scope, session_id=session_id))
+        await caller.read(lambda tx: lexical_search.search_words(tx, query=q, limit=limit, scope=scope, session_id=session_id))
     )
 
 

@@ -1,4 +1,4 @@
-"""Tuning a namespace: what its own questions say about its settings; see tune.py. Asked for over REST it is a job."""
+"""Tuning a namespace: what its own questions say about its settings; see tuning_statistics.py. Asked for over REST it is a job."""
 
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -13,7 +13,7 @@ from service.namespaces.namespaces import change_namespace
 from service.recall.question import Question
 from service.recall.ranking import rank_question
 from service.recall.rewrite import Read
-from service.recall.tune import Case, Setting, make_report
+from service.recall.tuning_statistics import Case, Setting, make_report
 from service.resources import Resources
 from service.uuid7 import uuid7
 

@@ -17,13 +17,13 @@ from loci.models.sessions import ContextInput
 from service.embedding.provider import Provider
 from service.observability.metrics import CONTEXTS, INJECTED
 from service.recall.answer import Pending
-from service.recall.enough import as_many_as_answer
+from service.recall.auto_k import cut_to_auto_k
+from service.recall.newest_first import put_newest_first
 from service.recall.passages import LINE, find_passages
 from service.recall.question import ARMS, DEFAULT_RESULTS, Question, make_scope
 from service.recall.ranking import Ranking, note_hits, rank_question
 from service.recall.rerank import rerank_best, to_judge
 from service.recall.rewrite import Read
-from service.recall.succession import later_first
 from service.resources import Resources
 from service.sessions.context_text import (
     HEADERS,
@@ -181,12 +181,12 @@ async def _rank_for_message(
         min_relevance=request.min_relevance,
         asked_at=request.scope.as_of or datetime.now(UTC),
     )
-    return await later_first(await rank_question(tx, question, provider, settings))
+    return await put_newest_first(await rank_question(tx, question, provider, settings))
 
 
 async def _limit_and_note(found: Ranking, request: ContextRequest, asked: set[str], limits: JsonObject) -> Ranking:
     """The ranking with as many as are asked for and likely enough; what the session has found again is noted."""
-    ranking = as_many_as_answer(replace(found, best=found.best[: _count_memories(request, limits)])).drop_irrelevant()
+    ranking = cut_to_auto_k(replace(found, best=found.best[: _count_memories(request, limits)])).drop_irrelevant()
     if not request.preview:
         await note_hits(ranking)
     if "constraints" not in asked:

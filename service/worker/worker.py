@@ -25,7 +25,7 @@ from db.graph import decay as db_decay
 from db.graph import names
 from db.models import calls, embeddings
 from db.pool import OPERATOR, Origin, Pool, Transaction, open_transaction
-from db.recall import index
+from db.recall import lexical_index
 from db.retries import Backoff
 from db.sessions import working_memory
 from service.embedding.active import UNKNOWN, ActiveProvider, find_active_model
@@ -222,9 +222,9 @@ class Worker:
         """
         async with self._open_transaction("tidy") as tx:
             await statistics.analyze_new_tables(tx)
-            folded = (await index.compact_lexical_index(tx))["folded"]
+            folded = (await lexical_index.compact_lexical_index(tx))["folded"]
         async with self._open_transaction("join_ranges") as tx:  # by itself: it locks the index at its end, and only for that
-            return bool(await index.join_lexical_ranges(tx) or folded)
+            return bool(await lexical_index.join_lexical_ranges(tx) or folded)
 
     async def continue_decay(self, abandoned: float = decay.ABANDONED_SECONDS) -> bool:
         """Finish one change of decay that nobody has worked at for a while; True if there may be more."""

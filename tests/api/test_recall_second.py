@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from service.embedding.active import make_active_provider
-from service.recall.second import BESIDE, INCOMPLETE
+from service.recall.second_arm import BESIDE, INCOMPLETE
 from service.settings import EmbeddingSettings, SecondEmbeddingSettings, Settings
 from tests.api.test_models_embeddings import Endpoint, listening
 from tests.databases import Database

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from service.recall.plan import ABOUT_PART, NAMING_ARMS
+from service.recall.score_plan import ABOUT_PART, NAMING_ARMS
 from tests.services import Api, eventually
 
 BESIDE = [

@@ -19,7 +19,7 @@ from bench.measure import Figure
 from db.jobs import jobs
 from db.pool import OPERATOR, JsonObject, Pool, Transaction, make_pool, open_transaction
 from service.operations.feed import Feed
-from service.recall.asking import ask_memory
+from service.recall.pipeline import recall_memories
 from service.recall.question import ARMS, Question
 from service.resources import Resources
 from service.settings import Settings
@@ -111,10 +111,10 @@ async def test_a_recall_waits_for_the_database_three_times_and_a_settled_connect
                 return await tx.value(int, "select sum(custom_plans)::integer from pg_prepared_statements")
 
         for _ in range(12):
-            await ask_memory(resources, read, Question("apple orchard"))
+            await recall_memories(resources, read, Question("apple orchard"))
         await plans()
         before, trips, statements = await plans(), wire.trips, wire.statements
-        answer = await ask_memory(resources, read, Question("apple orchard"))
+        answer = await recall_memories(resources, read, Question("apple orchard"))
         assert len(answer.results) == 10
         # begin, begin_request, recall_arms | expand_recall_hits | get_recall_results, commit
         assert (wire.trips - trips, wire.statements - statements) == (3, 6)

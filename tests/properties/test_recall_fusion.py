@@ -18,9 +18,9 @@ from service.recall.fusion import (
     relative_score,
     scores_above_mean,
 )
-from service.recall.plan import Plan
 from service.recall.question import Question
 from service.recall.ranking import require_similarity
+from service.recall.score_plan import Plan
 from service.recall.sources import BITS, TIERS, Tier, by_place, hits_at_place, is_memory, join_hits, pack_hit, unpack_hit
 
 IDS = st.integers(0, 12)

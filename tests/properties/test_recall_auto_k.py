@@ -6,11 +6,11 @@ from typing import Any, cast
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.recall.enough import FEWEST, JUDGED_SHARE, SHARE, as_many_as_answer
+from service.recall.auto_k import FEWEST, JUDGED_SHARE, SHARE, cut_to_auto_k
 from service.recall.fusion import order_by_score
-from service.recall.plan import Fused
 from service.recall.question import DEFAULT_RESULTS, Question
 from service.recall.ranking import Ranking
+from service.recall.score_plan import Fused
 
 SCORES = st.dictionaries(st.integers(0, 200), st.floats(0.001, 10), min_size=1, max_size=80)
 
@@ -24,7 +24,7 @@ def ranking(scores: dict[int, float], *, auto: bool = True, judged: bool = False
 
 @given(SCORES, st.booleans())
 def test_no_less_than_the_fewest_no_more_than_the_most_and_each_in_its_place(scores: dict[int, float], judged: bool) -> None:
-    best = as_many_as_answer(ranking(scores, judged=judged)).best
+    best = cut_to_auto_k(ranking(scores, judged=judged)).best
     assert min(FEWEST, len(scores)) <= len(best) <= DEFAULT_RESULTS
     assert best == order_by_score(scores)[: len(best)]
     least = (JUDGED_SHARE if judged else SHARE) * max(scores.values())
@@ -35,4 +35,4 @@ def test_no_less_than_the_fewest_no_more_than_the_most_and_each_in_its_place(sco
 @given(SCORES)
 def test_a_number_that_is_asked_for_is_what_there_is(scores: dict[int, float]) -> None:
     made = ranking(scores, auto=False)
-    assert as_many_as_answer(made) is made
+    assert cut_to_auto_k(made) is made

@@ -19,7 +19,7 @@ from service.text.statements import MatchedStatements, Statement, match_statemen
 AMONG = 30  # best hits that are looked at
 
 
-async def later_first(ranking: Ranking) -> Ranking:
+async def put_newest_first(ranking: Ranking) -> Ranking:
     """The ranking with statements that tell the same in the order of their time; no round trip where the question asks for none."""
     scope = ranking.plan.question.scope
     asked = find_asked_relation(ranking.plan.question.query, past=scope.as_of is not None or scope.known_at is not None)

@@ -11,7 +11,7 @@ FEWEST = 3
 SHARE, JUDGED_SHARE = 0.47, 0.57  # of the best score, as the search and as a judgement gives it
 
 
-def as_many_as_answer(ranking: Ranking) -> Ranking:
+def cut_to_auto_k(ranking: Ranking) -> Ranking:
     """The ranking cut where a score is too small a share of the best one; all of it where a number was asked for."""
     question, best = ranking.plan.question, ranking.best
     if not question.auto or not best:

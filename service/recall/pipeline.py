@@ -11,26 +11,26 @@ from uuid import UUID
 
 from db.pool import JsonObject, Transaction
 from service.recall.answer import Answer, Pending, answer_of, note_recall
-from service.recall.enough import as_many_as_answer
+from service.recall.auto_k import cut_to_auto_k
 from service.recall.log import may_be_in_log
+from service.recall.newest_first import put_newest_first
 from service.recall.passages import add_passages, long_results
 from service.recall.question import Question
 from service.recall.ranking import Ranking
 from service.recall.rerank import rerank_best, results_to_judge, to_judge
 from service.recall.rewrite import Read, rank_with, rewrite_question
-from service.recall.succession import later_first
 from service.resources import Resources
 
 
-async def ask_memory(resources: Resources, read: Read, question: Question) -> Answer:
+async def recall_memories(resources: Resources, read: Read, question: Question) -> Answer:
     """Find what answers a question. `read` runs a step in a transaction of the caller.
 
     With `question.namespaces` the transaction need not have entered any: each is authorized when it is asked.
     """
-    return (await rank_memory(resources, read, question))[0]
+    return (await recall_with_ranking(resources, read, question))[0]
 
 
-async def rank_memory(resources: Resources, read: Read, question: Question) -> tuple[Answer, Ranking]:
+async def recall_with_ranking(resources: Resources, read: Read, question: Question) -> tuple[Answer, Ranking]:
     """Find what answers a question; the answer, and the whole ranking that it is the top of."""
     started = time.perf_counter()
     rewritten = await rewrite_question(resources, read, question)
@@ -39,19 +39,19 @@ async def rank_memory(resources: Resources, read: Read, question: Question) -> t
 
     async def rank_once(tx: Transaction) -> tuple[Pending, UUID | None]:
         made = await rank_with(tx, question, rewritten.questions, resources.provider, resources.settings.embedding)
-        made = made if rewritten.questions else await later_first(made)
+        made = made if rewritten.questions else await put_newest_first(made)
         ranking = replace(made, started=started, skipped=made.skipped | skipped)
         if most:  # noted when it has been judged
             ranking = replace(ranking, best=ranking.best_of(max(question.k, most)))
             return await to_judge(resources, ranking, most), None
-        ranking = as_many_as_answer(ranking).drop_irrelevant()
+        ranking = cut_to_auto_k(ranking).drop_irrelevant()
         return await Pending.send_query(ranking), await note_recall(None, ranking)
 
     pending, recall_id = await read(rank_once)
     ranking, rows, judged = pending.ranking, await pending.read_rows(), None
     if most:
         ranking, judged = await rerank_best(resources, ranking, rows, most, await pending.read_pieces())
-        ranking = as_many_as_answer(replace(ranking, best=ranking.best[: question.k])).drop_irrelevant()
+        ranking = cut_to_auto_k(replace(ranking, best=ranking.best[: question.k])).drop_irrelevant()
         recall_id = await read(partial(note_recall, ranking=ranking)) if _has_notes(ranking) else None
     if question.max_chars is not None:
         await _show_passages(resources, read, ranking, rows, question.max_chars)

@@ -22,7 +22,7 @@ from service.recall.timing import time_phase
 ENDPOINT = "openai/"
 
 
-async def add_waiting(found: Found, used: ActiveModel, depth: int) -> None:
+async def include_unembedded(found: Found, used: ActiveModel, depth: int) -> None:
     """Give memories that wait for their vectors their places in the vector arm. `depth`: how many hits an arm has."""
     if not found.questions or not found.waiting or "vector" not in found.arms:
         return

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loci.models.recall import TuneInput
-from service.recall.tune import (
+from service.recall.tuning import measure_questions
+from service.recall.tuning_statistics import (
     CHANCE,
     FEWEST,
     SPEAKER,
@@ -22,7 +23,6 @@ from service.recall.tune import (
     make_report,
     out_of_fold,
 )
-from service.recall.tuning import measure_questions
 from service.resources import Resources
 
 PRESENT = Setting({"lexical": 1.0, "vector": 0.8, "graph": 0.7, "names": 2.5, "hierarchy": 0.5, "walk": 0.35}, 1.5, 0.5, 5.0)

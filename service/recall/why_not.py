@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import Any
 
 from db.pool import JsonObject, Transaction
-from db.recall.absence import ExaminedMemory, examine_memory
+from db.recall.why_not import ExaminedMemory, examine_memory
 from service.embedding.active import find_active_model
-from service.recall.asking import rank_memory
 from service.recall.log import ranks_by_arm
+from service.recall.pipeline import recall_with_ranking
 from service.recall.question import Question
 from service.recall.ranking import Ranking, embed_question
 from service.recall.rewrite import Read
@@ -37,7 +37,7 @@ async def explain_absence(resources: Resources, read: Read, question: Question, 
     found: ExaminedMemory = await read(examine_in_transaction)
     for check in found["checks"]:
         check["asked"], check["has"] = _format_utc(check["asked"]), _format_utc(check["has"])
-    answer, ranking = await rank_memory(resources, read, question)
+    answer, ranking = await recall_with_ranking(resources, read, question)
     shown = next((nth for nth, row in enumerate(answer.results, start=1) if row.get("id") == found["id"]), None)
     said = _describe_place(ranking, found, shown)
     last = answer.results[-1]["score"] if answer.results else None

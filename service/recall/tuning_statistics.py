@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from service.recall.measures import Mean, ideal_gain, mean_with_error, rank_gain
-from service.recall.plan import ABOUT_PART, ASSISTANT, LENT_TO_STANDING, NAMING_ARMS, SUBJECTS
 from service.recall.ranking import LENDERS, Ranking
-from service.recall.second import ARM as SECOND
+from service.recall.ranking_quality import Mean, ideal_gain, mean_with_error, rank_gain
+from service.recall.score_plan import ABOUT_PART, ASSISTANT, LENT_TO_STANDING, NAMING_ARMS, SUBJECTS
+from service.recall.second_arm import ARM as SECOND
 
 Values = NDArray[np.float64]
 FEWEST = 20  # questions from which something is proposed

@@ -7,7 +7,7 @@ import pytest
 
 from db.recall.search import Found, Hits
 from service.embedding.active import UNKNOWN, ActiveModel
-from service.recall.waiting import add_waiting
+from service.recall.unembedded import include_unembedded
 from tests.databases import Database
 from tests.services import Api, eventually, new_api, ok, serve
 from tests.tools import over_http
@@ -114,5 +114,5 @@ async def test_an_endpoint_is_not_asked_for_what_waits() -> None:
     found = Found({"lexical": Hits({1: 9.0, 2: 8.0, 3: 7.0}, {}), "vector": Hits({1: 0.9, 3: 0.5}, {})}, [], [], False, model=1)
     found.questions[0] = np.ones(2, dtype=np.float32)
     found.waiting = [{"doc_id": 2, "text": "two"}, {"doc_id": 4, "text": "four"}]
-    await add_waiting(found, ActiveModel(1, Endpoint()), depth=3)  # type: ignore[arg-type]
+    await include_unembedded(found, ActiveModel(1, Endpoint()), depth=3)  # type: ignore[arg-type]
     assert (list(found.arms["vector"].scores), found.waited) == ([1, 2, 3], {2})
