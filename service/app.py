@@ -32,7 +32,7 @@ from service.deferred_writes import PrimaryWriteQueue
 from service.embedding.active import make_active_provider
 from service.embedding.cache import VectorCache
 from service.embedding.second import second_settings
-from service.http.hosts import Hosts
+from service.http.allowed_hosts import Hosts
 from service.http.middleware import RequestMiddleware
 from service.http.openapi import HEADERS, Document, openapi_document
 from service.http.problems import install_problem_handlers

@@ -13,7 +13,7 @@ from service.facts.routes import aspect_routes, supersession_routes, walk_routes
 from service.graph.routes import edges, entities, merges, traversal
 from service.hierarchy import routes as hierarchy
 from service.http import documentation, page
-from service.http.bodies import BodyRoute
+from service.http.large_bodies import BodyRoute
 from service.http.middleware import API
 from service.jobs import routes as jobs
 from service.mcp.profiles import routes as profiles

@@ -17,9 +17,9 @@ from db.errors import LociError, RateLimited, Unauthorized, translate_error
 from service.access.key_usage import OUTCOMES, KeyUsageCounts, address_of
 from service.access.rate_limits import Admission, Limiter, WrongKeyLimiter
 from service.http import session_cookie
+from service.http.allowed_hosts import Hosts
 from service.http.authority import OWNER
 from service.http.caller import KEY_NEEDED, MAKE_KEY, NO_BEARER, NOT_VALID, SEND_KEY, key_hash_of
-from service.http.hosts import Hosts
 from service.http.middleware import API, App, Receive, Scope, Send, send_problem
 
 MCP = "/mcp"

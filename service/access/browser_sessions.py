@@ -13,7 +13,7 @@ from fastapi.responses import Response
 from db.access import browser_sessions
 from db.errors import Unauthorized
 from service.http.caller import KEY_NEEDED, CallerDependency
-from service.http.replies import reply_json
+from service.http.json_replies import reply_json
 from service.http.session_cookie import PATH, hash_token, set_cookie
 from service.state import State
 

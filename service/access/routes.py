@@ -27,9 +27,9 @@ from loci.models.access import (
 )
 from service.access import grants, keys
 from service.http.caller import CallerDependency
+from service.http.documented_problems import document_problems
+from service.http.json_replies import reply_json
 from service.http.parameters import Cursor, Limit, NamespaceInPath
-from service.http.replies import reply_json
-from service.http.responses import document_problems
 from service.paging import parse_position
 
 key_routes = APIRouter(tags=["keys"])

@@ -13,9 +13,9 @@ from loci.models.jobs import JobQueued
 from service.dreams import reports, signals
 from service.dreams.request import request_dream
 from service.http.caller import CallerDependency
+from service.http.documented_problems import document_problems
+from service.http.json_replies import reply_json
 from service.http.parameters import Cursor, Limit
-from service.http.replies import reply_json
-from service.http.responses import document_problems
 
 router = APIRouter(tags=["dreams"])
 

@@ -26,9 +26,9 @@ from loci.models.fields import Text
 from service.facts import aspects, supersession
 from service.facts import walk as walking
 from service.http.caller import CallerDependency
+from service.http.documented_problems import document_problems
+from service.http.json_replies import reply_json
 from service.http.parameters import AsOf, Cursor, EntityRef, KnownAt, Limit
-from service.http.replies import reply_json
-from service.http.responses import document_problems
 
 aspect_routes = APIRouter(tags=["aspects"])
 DecisionId = Annotated[UUID, Path(description="Id of the decision")]

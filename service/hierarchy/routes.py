@@ -6,9 +6,9 @@ from fastapi.responses import Response
 from loci.models.hierarchy import PlacedPage
 from service.hierarchy import hierarchy
 from service.http.caller import CallerDependency
+from service.http.documented_problems import document_problems
+from service.http.json_replies import reply_json
 from service.http.parameters import AsOf, Cursor, KnownAt, Limit, MemoryId
-from service.http.replies import reply_json
-from service.http.responses import document_problems
 
 router = APIRouter(tags=["memories"])
 

@@ -17,12 +17,12 @@ from db.retries import with_retries
 from db.standbys import Standby
 from db.time_limits import TimeLimits
 from service.http.authority import OWNER
-from service.http.bodies import beside_loop
 from service.http.deadlines import STREAMING, kind_of, limits_of
 from service.http.idempotency import IdempotencyKey
-from service.http.query import check_query
-from service.http.replies import reply_json
-from service.http.words import NO_FEWER, check_words
+from service.http.json_replies import reply_json
+from service.http.large_bodies import beside_loop
+from service.http.unknown_parameters import check_query
+from service.http.word_limit import NO_FEWER, check_words
 from service.observability.logs import current_log_context
 from service.standby_router import ReadRouter, shown_position, stated_position
 from service.state import State

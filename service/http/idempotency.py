@@ -9,7 +9,7 @@ from fastapi.responses import Response
 
 from db import idempotency
 from db.pool import Transaction
-from service.http.replies import dump_json, replay_stored_reply
+from service.http.json_replies import dump_json, replay_stored_reply
 from service.json_parts import SMALL
 
 

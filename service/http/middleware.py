@@ -14,11 +14,11 @@ from uuid import uuid4
 
 from db.errors import DeadlineExceeded, HeadersTooLarge, LociError, TooLarge, TooManyAtOnce, TooSlow, Unavailable
 from service.http.deadlines import kind_of, seconds_for
-from service.http.presence import Presence
+from service.http.json_replies import dump_json
 from service.http.problems import headers_of, problem_of
-from service.http.protection import add_protective_headers
 from service.http.protocol import LONGEST_HEAD
-from service.http.replies import dump_json
+from service.http.request_cancellation import Presence
+from service.http.security_headers import add_protective_headers
 from service.observability.logs import LogContext, log_context
 from service.observability.metrics import REQUEST_SECONDS, REQUESTS, REQUESTS_OPEN
 from service.observability.tracing import record_answer, request_span

@@ -18,11 +18,11 @@ from db.cancellation import finish_despite_cancel
 from db.errors import LociError
 from loci.models.fields import MAX_BATCH
 from loci.models.memories import MemoryBatch, MemoryInput
+from service.http.documented_problems import problem_response
 from service.http.examples import EXAMPLES
 from service.http.middleware import API
 from service.http.paths import list_operations
 from service.http.problems import Problem, ProblemField, problem_types
-from service.http.responses import problem_response
 
 Json = dict[str, Any]
 REPEATABLE = (409, 410)  # a used Idempotency-Key, and a kept reply whose content was erased

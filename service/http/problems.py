@@ -29,9 +29,9 @@ from db.errors import (
     Unsupported,
     translate_error,
 )
+from service.http.json_replies import dump_json
 from service.http.paths import methods_of
-from service.http.protection import add_protective_headers
-from service.http.replies import dump_json
+from service.http.security_headers import add_protective_headers
 from service.text.validation import reword_validation
 
 log = logging.getLogger(__name__)

@@ -8,9 +8,9 @@ from fastapi.responses import Response
 
 from loci.models.jobs import JobKind, JobOut, JobPage, JobState
 from service.http.caller import CallerDependency
+from service.http.documented_problems import document_problems
+from service.http.json_replies import reply_json
 from service.http.parameters import Limit
-from service.http.replies import reply_json
-from service.http.responses import document_problems
 from service.jobs import jobs
 
 router = APIRouter(tags=["jobs"])

@@ -18,8 +18,8 @@ from starlette.routing import Route
 
 from db.errors import TooLarge
 from service.http.authority import OWNER
-from service.http.bodies import beside_loop, check_parts
 from service.http.caller import get_caller
+from service.http.large_bodies import beside_loop, check_parts
 from service.json_parts import is_small
 from service.observability.logs import current_log_context
 from service.observability.metrics import TASKS_ENDED
@@ -157,5 +157,7 @@ def _make_manager(client: httpx.AsyncClient, settings: Settings, profile: str) -
         app=make_server(make_client, profile=PROFILES[profile], max_chars=settings.max_chars),
         stateless=True,
         max_request_body_size=settings.max_body_bytes,
-        security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # service/http/hosts.py, as for REST
+        security_settings=TransportSecuritySettings(
+            enable_dns_rebinding_protection=False
+        ),  # service/http/allowed_hosts.py, as for REST
     )

@@ -29,11 +29,11 @@ from loci.models.memories import (
     Versions,
 )
 from loci.models.retain import Settled, SettleInput, UnsettledPage
-from service.http.bodies import beside_loop
 from service.http.caller import CallerDependency
+from service.http.documented_problems import document_problems
+from service.http.json_replies import reply_json
+from service.http.large_bodies import beside_loop
 from service.http.parameters import AsOf, Cursor, KnownAt, Limit, MemoryId, json_object
-from service.http.replies import reply_json
-from service.http.responses import document_problems
 from service.memories import memories
 from service.memories.batch import read_batch, write_each
 from service.memories.save import item_to_compare, save_memory

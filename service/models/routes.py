@@ -11,9 +11,9 @@ from loci.models.fields import Day, Label
 from loci.models.jobs import JobQueued
 from loci.models.models import EmbeddingModels, ModelCallPage, ModelUsage, ProjectionInput
 from service.http.caller import CallerDependency
+from service.http.documented_problems import document_problems
+from service.http.json_replies import reply_json
 from service.http.parameters import KnownAt, Limit
-from service.http.replies import reply_json
-from service.http.responses import document_problems
 from service.models import embedding_models, projection, umap, usage
 
 call_routes = APIRouter(tags=["models"])

@@ -10,9 +10,9 @@ from db.retries import with_retries
 from loci.models.namespaces import Growth, NamespaceChanged, NamespaceChanges, NamespaceInput, NamespaceOut, NamespacePage
 from service.graph import decay
 from service.http.caller import CallerDependency
+from service.http.documented_problems import document_problems
+from service.http.json_replies import reply_json
 from service.http.parameters import Cursor, Limit, NamespaceInPath
-from service.http.replies import reply_json
-from service.http.responses import document_problems
 from service.namespaces import namespaces
 
 router = APIRouter(tags=["namespaces"])

@@ -8,8 +8,8 @@ from prometheus_client import CONTENT_TYPE_LATEST
 
 from db.errors import Unauthorized
 from loci.models.server import Health, Readiness
-from service.http.replies import reply_json
-from service.http.responses import problem_response
+from service.http.documented_problems import problem_response
+from service.http.json_replies import reply_json
 from service.observability.health import check_background
 from service.observability.metrics_key import may_scrape
 from service.state import State

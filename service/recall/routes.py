@@ -21,9 +21,9 @@ from loci.models.recall import (
     WhyNotInput,
 )
 from service.http.caller import CallerDependency, Work
+from service.http.documented_problems import document_problems
+from service.http.json_replies import reply_json
 from service.http.parameters import AsOf, Cursor, KnownAt, Limit, MemoryId
-from service.http.replies import reply_json
-from service.http.responses import document_problems
 from service.recall import lexical_search, log
 from service.recall.pipeline import recall_memories
 from service.recall.question import make_scope, question_of

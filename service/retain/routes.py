@@ -8,7 +8,7 @@ from fastapi.responses import Response
 
 from loci.models.retain import Reflect, ReflectOut, Remember, RememberOut, Retain, RetainOut
 from service.http.caller import Caller, CallerDependency, Work
-from service.http.responses import document_problems
+from service.http.documented_problems import document_problems
 from service.paging import parse_position
 from service.retain import facts, messages, reflection
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from db import transfer
 from db.pool import Transaction
-from service.http.replies import dump_json
+from service.http.json_replies import dump_json
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@ from db.errors import Conflict, DeadlineExceeded, FieldError, Invalid, LociError
 from db.pool import OPERATOR, Transaction
 from loci.models.transfer import ExportFormat, Imported, ImportFormat, ImportReport, LinesImported
 from service.http.caller import Caller, CallerDependency
+from service.http.documented_problems import document_problems
+from service.http.json_replies import reply_json
 from service.http.parameters import NamespaceInPath
-from service.http.replies import reply_json
-from service.http.responses import document_problems
 from service.spool import Behind, Spool
 from service.transfer.export import export_lines
 from service.transfer.foreign.run import import_spool

@@ -16,8 +16,8 @@ from loci import LociClient, RateLimited
 from service.access.admission import Gate
 from service.access.key_usage import KeyUsageCounts
 from service.access.rate_limits import LEASE_SECONDS, Limiter, WrongKeyLimiter
+from service.http.allowed_hosts import Hosts
 from service.http.caller import key_hash_of
-from service.http.hosts import Hosts
 from service.http.middleware import RequestMiddleware
 from service.settings import Settings
 from tests.api.test_mcp import ACCEPT, INITIALIZE

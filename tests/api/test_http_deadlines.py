@@ -13,7 +13,7 @@ import pytest
 from db.pool import OPERATOR, make_pool, open_transaction
 from db.time_limits import TimeLimits
 from service.http.deadlines import KINDS
-from service.http.presence import Presence
+from service.http.request_cancellation import Presence
 from tests.databases import Database
 from tests.services import Api, Service, eventually, new_api, ok, problem
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from service.http.words import count_words
+from service.http.word_limit import count_words
 from tests.services import Api, Service, eventually, new_api, ok, problem
 
 

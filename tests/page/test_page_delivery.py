@@ -14,7 +14,7 @@ import pytest
 from hatchling.builders.wheel import WheelBuilder
 
 from service.http import page as served
-from service.http.protection import FOREVER
+from service.http.security_headers import FOREVER
 from tests.catalogue import ROOT
 from tests.page.browser import BUILD, Browser, client_of
 from tests.services import PATIENCE, Service, ok, problem, serve

@@ -26,9 +26,9 @@ from loci.models.graph import (
 )
 from service.graph import decay, edges
 from service.http.caller import CallerDependency
+from service.http.documented_problems import document_problems
+from service.http.json_replies import reply_json
 from service.http.parameters import AsOf, Cursor, KnownAt, Limit
-from service.http.replies import reply_json
-from service.http.responses import document_problems
 
 router = APIRouter(tags=["graph"])
 EdgeId = Annotated[UUID, Path(description="Id of the edge")]

@@ -27,9 +27,9 @@ from loci.models.memories import MemoryPage
 from service.graph import entities
 from service.graph.overview import describe_entity
 from service.http.caller import CallerDependency
+from service.http.documented_problems import document_problems
+from service.http.json_replies import reply_json
 from service.http.parameters import AsOf, ChangedEntity, Cursor, EntityRef, KnownAt, Limit
-from service.http.replies import reply_json
-from service.http.responses import document_problems
 
 router = APIRouter(prefix="/entities", tags=["entities"])
 

@@ -19,9 +19,9 @@ from loci.models.graph import (
 )
 from service.graph import merges
 from service.http.caller import CallerDependency
+from service.http.documented_problems import document_problems
+from service.http.json_replies import reply_json
 from service.http.parameters import Cursor, EntityRef, Limit
-from service.http.replies import reply_json
-from service.http.responses import document_problems
 
 router = APIRouter(tags=["entities"])
 

@@ -9,9 +9,9 @@ from db.retries import with_retries
 from loci.models.graph import Constellation, GraphContext, GraphContextInput, Traversal, TraverseInput
 from service.graph import constellation, traversal
 from service.http.caller import CallerDependency
+from service.http.documented_problems import document_problems
+from service.http.json_replies import reply_json
 from service.http.parameters import AsOf, KnownAt
-from service.http.replies import reply_json
-from service.http.responses import document_problems
 
 router = APIRouter(tags=["graph"])
 

@@ -13,7 +13,7 @@ from fastapi import APIRouter, Header, Request
 from fastapi.responses import Response
 
 from db.errors import NotFound
-from service.http.protection import FOREVER, PAGE_POLICY
+from service.http.security_headers import FOREVER, PAGE_POLICY
 
 VERSION = "5.35.0"  # of swagger-ui-dist
 DIGESTS = {  # SHA-256 of its files

@@ -13,7 +13,7 @@ from fastapi import APIRouter, Header
 from fastapi.responses import PlainTextResponse, Response
 
 from db.errors import NotFound
-from service.http.protection import FOREVER, VIEW_POLICY
+from service.http.security_headers import FOREVER, VIEW_POLICY
 
 BUILT = Path(__file__).parent / "built"
 VIEWS = frozenset({"/", "/ask", "/memory", "/constellation", "/map", "/tree", "/desk", "/changes"})

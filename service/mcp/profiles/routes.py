@@ -10,7 +10,7 @@ from fastapi import APIRouter
 from fastapi.responses import Response
 
 from service.http.caller import CallerDependency
-from service.http.replies import reply_json
+from service.http.json_replies import reply_json
 from service.mcp.profiles import claude_memory, reference_memory
 from service.mcp.profiles.profile import OwnTool
 

@@ -15,9 +15,9 @@ from loci.models.fields import Text
 from loci.models.operations import ChangePage
 from loci.sse import HEARTBEAT, Event
 from service.http.caller import Caller, CallerDependency
+from service.http.documented_problems import document_problems
+from service.http.json_replies import dump_json, reply_json
 from service.http.problems import problem_of
-from service.http.replies import dump_json, reply_json
-from service.http.responses import document_problems
 from service.http.sse import MEDIA, format_event, format_heartbeat, format_opening
 from service.observability.metrics import EVENT_STREAMS
 from service.operations.feed import ALL, BEGINNING, Batch, FeedQuestion, Place, Read, read_batch

@@ -9,9 +9,9 @@ from fastapi.responses import Response
 from loci.models.fields import Label, Moment
 from loci.models.operations import OperationChangePage, OperationOut, OperationPage, Via
 from service.http.caller import CallerDependency
+from service.http.documented_problems import document_problems
+from service.http.json_replies import reply_json
 from service.http.parameters import Cursor, Limit
-from service.http.replies import reply_json
-from service.http.responses import document_problems
 from service.operations import log
 from service.paging import parse_position
 

@@ -9,7 +9,7 @@ from fastapi.responses import Response
 from db.retries import with_retries
 from loci.models.operations import OperationUndone, UndoInput
 from service.http.caller import CallerDependency
-from service.http.responses import document_problems
+from service.http.documented_problems import document_problems
 from service.operations import undo
 
 router = APIRouter(tags=["operations"])

@@ -8,9 +8,9 @@ from fastapi.responses import Response
 from db.pool import Transaction
 from loci.models.sessions import ContextInput, ContextOut
 from service.http.caller import CallerDependency, Work
+from service.http.documented_problems import document_problems
+from service.http.json_replies import reply_json
 from service.http.parameters import Space
-from service.http.replies import reply_json
-from service.http.responses import document_problems
 from service.sessions import context
 
 router = APIRouter(tags=["context"])

@@ -7,9 +7,9 @@ from fastapi.responses import Response
 
 from loci.models.sessions import ConversationPage, Turn, TurnPage, Turns, TurnsDeleted, TurnsInput
 from service.http.caller import CallerDependency
+from service.http.documented_problems import document_problems
+from service.http.json_replies import reply_json
 from service.http.parameters import Cursor, Limit, SessionName
-from service.http.replies import reply_json
-from service.http.responses import document_problems
 from service.paging import parse_position
 from service.sessions import conversations
 

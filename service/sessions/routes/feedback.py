@@ -8,9 +8,9 @@ from fastapi.responses import Response
 from loci.models.fields import Label
 from loci.models.sessions import FeedbackInput, FeedbackNoted, FeedbackPage, SessionEnd
 from service.http.caller import CallerDependency
+from service.http.documented_problems import document_problems
+from service.http.json_replies import reply_json
 from service.http.parameters import Cursor, Limit, SessionName
-from service.http.replies import reply_json
-from service.http.responses import document_problems
 from service.sessions import feedback
 
 router = APIRouter(tags=["feedback"])

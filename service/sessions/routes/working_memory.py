@@ -8,9 +8,9 @@ from fastapi.responses import Response
 from loci.models.fields import Text
 from loci.models.sessions import EntriesFound, Entry, EntryInput, EntryOut, EntryPage, EntrySearch, Prefix
 from service.http.caller import CallerDependency
+from service.http.documented_problems import document_problems
+from service.http.json_replies import reply_json
 from service.http.parameters import Cursor, Limit, Space
-from service.http.replies import reply_json
-from service.http.responses import document_problems
 from service.sessions import entry_search, working_memory
 
 router = APIRouter(prefix="/working-memory", tags=["working memory"])
