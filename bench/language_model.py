@@ -12,9 +12,9 @@ import time
 from pathlib import Path
 
 from service.cli.trials import TRIALS, Trial
+from service.llm.answer_parsing import read_answer
 from service.llm.client import EndpointModel
 from service.llm.model import InvalidAnswer, ModelError
-from service.llm.output import read_answer
 from service.llm.prompts import Prompts
 from service.settings import LLMSettings
 from tests.llm.real.server import bundled_weights, real_model

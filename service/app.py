@@ -29,9 +29,9 @@ from service.access.key_usage import WRITE_SECONDS, KeyUsageCounts
 from service.access.rate_limits import Limiter, WrongKeyLimiter
 from service.concurrency import FairTurns, SlotLimiter
 from service.deferred_writes import PrimaryWriteQueue
-from service.embedding.active import make_active_provider
+from service.embedding.active_model import make_active_provider
 from service.embedding.cache import VectorCache
-from service.embedding.second import second_settings
+from service.embedding.second_model import second_settings
 from service.http.allowed_hosts import Hosts
 from service.http.middleware import RequestMiddleware
 from service.http.openapi import HEADERS, Document, openapi_document
@@ -46,7 +46,7 @@ from service.observability.monitor import Monitor
 from service.observability.tracing import set_up_tracing
 from service.operations.feed import Feed
 from service.rerank.factory import make_reranker
-from service.rerank.pieces import PieceStore
+from service.rerank.piece_store import PieceStore
 from service.resources import Resources
 from service.routers import known_methods, shared_routes
 from service.settings import Settings, get_settings

@@ -9,7 +9,7 @@ from db.pool import OPERATOR, Origin, Pool, Transaction, open_transaction
 from service.embedding.provider import Provider
 from service.llm.model import ChatModel
 from service.llm.prompts import Prompts
-from service.rerank.pieces import PieceStore
+from service.rerank.piece_store import PieceStore
 from service.rerank.reranker import Reranker
 from service.settings import Settings
 

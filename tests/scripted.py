@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from service.llm.context_size import Sizes
 from service.llm.model import Completion, Message, Usage
-from service.llm.sizes import Sizes
 
 Say = Callable[[dict[str, Any]], Any]
 

@@ -18,7 +18,7 @@ from service.cli.serve import reached_at
 from service.cli.session import open_connection
 from service.cli.shell import Failure, first_line
 from service.cli.standbys import check_standbys
-from service.embedding.active import make_provider_for
+from service.embedding.active_model import make_provider_for
 from service.embedding.factory import make_provider
 from service.embedding.provider import EmbeddingError
 from service.llm.model import ModelError

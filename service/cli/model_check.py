@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from db.health import Check
 from service.cli.shell import first_line
 from service.cli.trials import TRIALS, Trial
+from service.llm.answer_parsing import Answer, read_answer
 from service.llm.factory import make_model
 from service.llm.model import ChatModel, Completion, InvalidAnswer, ModelError
-from service.llm.output import Answer, read_answer
 from service.llm.prompts import BadPrompt, Prompts
 from service.llm.schemas import schema_of, text_of
 from service.settings import LLMSettings, Settings

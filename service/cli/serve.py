@@ -353,8 +353,8 @@ async def _run_worker(settings: "Settings", url: str, metrics_port: int | None) 
 async def _work_on(settings: "Settings", url: str, metrics_port: int | None) -> None:
     from db.health import check_role
     from db.pool import primary_url
-    from service.embedding.active import make_active_provider
-    from service.embedding.second import second_settings
+    from service.embedding.active_model import make_active_provider
+    from service.embedding.second_model import second_settings
     from service.jobs.runner import Runner
     from service.llm.factory import make_model
     from service.llm.prompts import BadPrompt, Prompts, check_folder

@@ -11,11 +11,11 @@ from service.dreams.enrichment import Entries
 from service.dreams.extraction import TYPES, Extraction
 from service.dreams.graph_cleanup import Cleanup
 from service.dreams.preferences import Preferences
+from service.llm.answer_parsing import Answer
+from service.llm.context_size import Sizes
 from service.llm.model import Message
-from service.llm.output import Answer
 from service.llm.prompts import Prompts
 from service.llm.schemas import Numbers
-from service.llm.sizes import Sizes
 from service.models.calls import fitting, form_of, messages_of
 from service.recall.rewrite import Parts, Passage
 from service.retain.judgements import Judgements

@@ -30,7 +30,7 @@ from service.dreams.guards import (
 )
 from service.dreams.passes import Applied, Pass, Plan, Refusal, Room, Seen, hash_of
 from service.jobs.job import Job
-from service.llm.output import Answer
+from service.llm.answer_parsing import Answer
 from service.llm.schemas import Numbers, mark_bounded_list, mark_shown_number, text_of
 from service.text.guards import find_invented_marks
 from service.text.reading import Read

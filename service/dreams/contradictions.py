@@ -18,7 +18,7 @@ from db.pool import Transaction
 from service.dreams.days import day_of
 from service.dreams.passes import Applied, Pass, Plan, Refusal, Room, Seen, format_ids, run_pass
 from service.jobs.job import Job
-from service.llm.output import Answer
+from service.llm.answer_parsing import Answer
 from service.llm.schemas import mark_bounded_list, mark_shown_number, share
 from service.resources import Resources
 

@@ -14,7 +14,7 @@ from service.dreams.days import day_of
 from service.dreams.guards import Path, Tags, category_fault, free_tags, quote_first_words
 from service.dreams.passes import Applied, Pass, Plan, Refusal, Room, Seen, format_ids, run_pass
 from service.jobs.job import Job
-from service.llm.output import Answer
+from service.llm.answer_parsing import Answer
 from service.llm.schemas import at_most, share, text_of
 from service.resources import Resources
 from service.text.dates import Resolved, remove_expressions, resolve_dates

@@ -19,7 +19,7 @@ from service.dreams.extraction_guards import Entity, ExtractionInput, Text, Trip
 from service.dreams.guards import OF_ROWS
 from service.dreams.passes import Applied, Pass, Plan, Refusal, Room, Seen
 from service.jobs.job import Job
-from service.llm.output import Answer
+from service.llm.answer_parsing import Answer
 from service.llm.schemas import NOUGHT_IS_NONE, at_most, mark_bounded_list, mark_shown_number, share, text_of
 
 LONGEST, ALL, SHORTEST = 4000, 240_000, 200  # characters of a text, of all of them, and of a text where there are many

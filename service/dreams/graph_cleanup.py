@@ -15,7 +15,7 @@ from service.dreams.days import day_of
 from service.dreams.guards import OF_ROWS
 from service.dreams.passes import Applied, Pass, Plan, Refusal, Room, Seen
 from service.jobs.job import Job
-from service.llm.output import Answer
+from service.llm.answer_parsing import Answer
 from service.llm.schemas import mark_bounded_list, mark_shown_number
 
 

@@ -14,8 +14,8 @@ from uuid import UUID
 from db import dreams, text
 from db.pool import Transaction
 from service.jobs.job import Job
+from service.llm.answer_parsing import Answer
 from service.llm.model import InvalidAnswer, TooLong
-from service.llm.output import Answer
 from service.llm.schemas import Numbers
 from service.models.calls import ask_model, part_that_fits
 from service.resources import Resources

@@ -13,7 +13,7 @@ from db.pool import Transaction
 from service.dreams.guards import INFERRED
 from service.dreams.passes import Applied, Pass, Plan, Refusal, Room, Seen
 from service.jobs.job import Job
-from service.llm.output import Answer
+from service.llm.answer_parsing import Answer
 from service.llm.schemas import NOUGHT_IS_NONE, mark_bounded_list, mark_shown_number
 from service.text.guards import find_invented_marks, kept_share
 from service.text.reading import Read

@@ -6,8 +6,8 @@ import httpx
 import numpy as np
 
 from db.errors import LociError
-from service.embedding.forms import Side, form_of, model_name
 from service.embedding.provider import EmbeddingError, RejectedText, Vectors, normalise_rows
+from service.embedding.question_or_passage import Side, form_of, model_name
 from service.endpoints import RetryPolicy, TemporaryFailure, client_for, retry_after, stream_reply_bytes
 from service.json_parts import read_in_parts
 from service.settings import EmbeddingSettings

@@ -9,7 +9,7 @@ from db.graph import entities
 from db.graph.entities import EntityEvent, EntityRow, ListedEntity
 from db.pool import JsonObject, Transaction
 from loci.models.graph import EntitySearch, EntityWrite, MatchInput
-from service.embedding.active import embed_question, find_active_model
+from service.embedding.active_model import embed_question, find_active_model
 from service.embedding.provider import Provider
 from service.memories.memories import LAST_VERSION, list_versions
 from service.paging import Page, make_page, parse_position, without_place

@@ -11,11 +11,11 @@ from typing import Any
 import httpx
 
 from service.endpoints import RetryPolicy, TemporaryFailure, client_for
+from service.llm.call_slots import Slots
+from service.llm.context_size import Sizes, find_context
+from service.llm.endpoint_replies import ContextExceeded, FormatRefused, Heard, NewerName, explain_refusal, read_reply
 from service.llm.model import Completion, InvalidAnswer, Message, ModelError, TooLong, Usage
-from service.llm.replies import ContextExceeded, FormatRefused, Heard, NewerName, explain_refusal, read_reply
 from service.llm.schemas import gist_of, without_limits
-from service.llm.sizes import Sizes, find_context
-from service.llm.slots import Slots
 from service.settings import LLMSettings
 
 CONNECT = 10.0  # seconds until somebody listens

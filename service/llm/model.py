@@ -5,7 +5,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypedDict
 
-from service.llm.sizes import Sizes
+from service.llm.context_size import Sizes
 
 BYTES_OF_TOKEN = 3
 

@@ -20,11 +20,11 @@ from db.errors import NeedsModel
 from db.models import calls
 from db.models.calls import BudgetExceeded, Prices
 from service.jobs.job import Postponed
+from service.llm.answer_parsing import Answer, read_answer
+from service.llm.context_size import SPARE, Sizes
 from service.llm.model import ChatModel, Completion, Message, ModelError, TooLong, Usage, tokens_of
-from service.llm.output import Answer, read_answer
 from service.llm.prompts import Prompts
 from service.llm.schemas import Numbers, gist_of, least_tokens, schema_of
-from service.llm.sizes import SPARE, Sizes
 from service.observability.metrics import MODEL_CALLS, MODEL_SECONDS, MODEL_TOKENS
 from service.resources import Resources
 from service.settings import LLMSettings

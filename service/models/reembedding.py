@@ -21,7 +21,7 @@ from db.models.reembedding import EmbeddingModelRow
 from db.pool import JsonObject, Transaction
 from db.retries import Backoff, try_until_done
 from service.embedding.provider import EmbeddingError, Provider, RejectedText
-from service.models.vectors import QUEUES, embed_batch
+from service.models.vector_batches import QUEUES, embed_batch
 
 log = logging.getLogger(__name__)
 Begin = Callable[[str], AbstractAsyncContextManager[Transaction]]

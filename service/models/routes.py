@@ -14,7 +14,7 @@ from service.http.caller import CallerDependency
 from service.http.documented_problems import document_problems
 from service.http.json_replies import reply_json
 from service.http.parameters import KnownAt, Limit
-from service.models import embedding_models, projection, umap, usage
+from service.models import embedding_models, projection, umap_job, usage
 
 call_routes = APIRouter(tags=["models"])
 embedding_routes = APIRouter(tags=["embeddings"])
@@ -81,4 +81,4 @@ async def make_projection(body: ProjectionInput, caller: CallerDependency) -> Re
     A job does it (kind project): while it runs, its `result` says how far it is (`stage`, `done`, `of`), and the map before
     stays. Cancel it as any job.
     """
-    return await caller.write(lambda tx: umap.request_layout(tx, dims=body.dims), status=202)
+    return await caller.write(lambda tx: umap_job.request_layout(tx, dims=body.dims), status=202)

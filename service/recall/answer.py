@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from db.models.pieces import send_memory_pieces
+from db.models.memory_pieces import send_memory_pieces
 from db.pool import JsonObject, ServerKind, Transaction
 from db.recall import search
 from service.observability.metrics import PHASE_SECONDS
@@ -15,7 +15,7 @@ from service.recall.ranking import Ranking, note_hits
 from service.recall.score_plan import Fused, Plan
 from service.recall.sources import by_place, pack_hit, unpack_hit
 from service.recall.timing import milliseconds_since
-from service.rerank.pieces import Kept
+from service.rerank.piece_store import Kept
 
 STANDINGS = {
     "about": "about whom the question names",

@@ -12,7 +12,7 @@ import numpy as np
 
 from db.pool import JsonObject, Transaction
 from db.recall.passage_windows import rank_windows
-from service.embedding.active import ActiveModel, active_model
+from service.embedding.active_model import ActiveModel, active_model
 from service.embedding.provider import EmbeddingError, Provider, WordProvider
 from service.recall.ranking import Ranking
 from service.recall.sources import unpack_hit

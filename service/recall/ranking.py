@@ -11,8 +11,8 @@ from db.pool import JsonObject, ServerKind, Transaction
 from db.recall import search
 from db.recall.search import Expansion, Hits
 from db.sessions import feedback
-from service.embedding import active as embedding_models
-from service.embedding.active import ActiveModel, ActiveProvider, active_model, embed_words
+from service.embedding import active_model as embedding_models
+from service.embedding.active_model import ActiveModel, ActiveProvider, active_model, embed_words
 from service.embedding.provider import Provider
 from service.recall.fusion import add_weighted_scores, lend_to_neighbours, order_by_score
 from service.recall.question import Question, asked_in, text_to_embed

@@ -20,7 +20,7 @@ from service.recall.question import Question
 from service.recall.ranking import Ranking, with_turns
 from service.recall.sources import is_memory, unpack_hit
 from service.recall.timing import time_phase
-from service.rerank.pieces import Kept, Reading, find_stored_pieces, finished_reading
+from service.rerank.piece_store import Kept, Reading, find_stored_pieces, finished_reading
 from service.rerank.reranker import Read, Reranker, StillReading
 from service.resources import Resources
 from service.text.subject import format_statement

@@ -12,8 +12,8 @@ from db.pool import Transaction
 from db.recall import search
 from service.embedding.provider import Provider
 from service.jobs.job import Postponed
+from service.llm.answer_parsing import Answer
 from service.llm.model import ModelError
-from service.llm.output import Answer
 from service.llm.prompts import BadPrompt
 from service.llm.schemas import at_most, text_of
 from service.models.calls import ask_model

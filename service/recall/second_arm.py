@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from db.pool import Transaction
 from db.recall.search import Embedded, Hits
 from db.recall.second_arm import SecondArmRow, send_second_arm
-from service.embedding.active import ActiveModel, ActiveProvider, embed_question, embed_words
+from service.embedding.active_model import ActiveModel, ActiveProvider, embed_question, embed_words
 from service.embedding.provider import Provider, Words
-from service.embedding.second import SecondModel
+from service.embedding.second_model import SecondModel
 from service.recall.fusion import order_by_score
 from service.recall.question import Question, text_to_embed
 from service.recall.score_plan import Plan

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from db.recall.search import Found, Hits
-from service.embedding.active import ActiveModel
+from service.embedding.active_model import ActiveModel
+from service.embedding.claimed_rows import embed_claimed_rows
 from service.embedding.provider import EmbeddingError, Provider
-from service.embedding.turns import embed_claimed_rows
 from service.recall.fusion import order_by_score
 from service.recall.sources import unpack_hit
 from service.recall.timing import time_phase

@@ -9,7 +9,7 @@ from typing import Any
 
 from db.pool import JsonObject, Transaction
 from db.recall.why_not import ExaminedMemory, examine_memory
-from service.embedding.active import find_active_model
+from service.embedding.active_model import find_active_model
 from service.recall.log import ranks_by_arm
 from service.recall.pipeline import recall_with_ranking
 from service.recall.question import Question

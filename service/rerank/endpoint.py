@@ -14,8 +14,8 @@ import httpx
 
 from service.endpoints import RetryPolicy, TemporaryFailure, client_for, retry_after
 from service.json_parts import read_json
+from service.llm.endpoint_replies import PASSING, code_of, iterate_bounded_bytes, read_error
 from service.llm.model import Completion, InvalidAnswer, ModelError
-from service.llm.replies import PASSING, code_of, iterate_bounded_bytes, read_error
 from service.rerank.reranker import Judgement
 from service.settings import RerankSettings
 

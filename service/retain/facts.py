@@ -11,7 +11,7 @@ from db.dreams import removable_memories
 from db.errors import FieldError, Invalid, Unavailable
 from db.pool import JsonObject, Transaction
 from db.retain import FactBasis
-from service.embedding.active import active_model, find_active_model
+from service.embedding.active_model import active_model, find_active_model
 from service.embedding.provider import EmbeddingError
 from service.jobs.job import Postponed
 from service.llm.model import ModelError

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from db.pool import JsonObject
-from service.llm.output import Answer
+from service.llm.answer_parsing import Answer
 from service.llm.schemas import NOUGHT_IS_NONE, Numbers, at_most, mark_bounded_list, mark_shown_number, share, text_of
 from service.text.guards import find_missing_marks, kept_share, same_subject
 from service.text.reading import Read

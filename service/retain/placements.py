@@ -12,7 +12,7 @@ from pydantic import Field
 
 from db.pool import JsonObject
 from service.dreams.passes import Refusal
-from service.llm.output import Answer
+from service.llm.answer_parsing import Answer
 from service.llm.schemas import mark_bounded_list, mark_shown_number, share, text_of
 from service.text.guards import find_invented_marks, kept_share
 from service.text.reading import Read

@@ -8,8 +8,8 @@ from db import text
 from db.errors import Conflict, LimitReached, NeedsModel, Unavailable
 from db.pool import Transaction
 from service.jobs.job import Postponed
+from service.llm.answer_parsing import Answer
 from service.llm.model import ModelError
-from service.llm.output import Answer
 from service.models.calls import ask_model
 from service.resources import Resources
 from service.settings import seconds_within_request

@@ -14,7 +14,7 @@ from db.pool import JsonObject, Transaction
 from db.retain import PairToSettle
 from service.dreams.days import day_of
 from service.jobs.job import Job
-from service.llm.output import Answer
+from service.llm.answer_parsing import Answer
 from service.llm.schemas import mark_bounded_list, mark_shown_number, share, text_of
 from service.models.calls import ask_model, part_that_fits
 from service.resources import Resources

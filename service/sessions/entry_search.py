@@ -11,7 +11,7 @@ from db.pool import JsonObject, Transaction
 from db.sessions import working_memory
 from db.sessions.working_memory import EntryCandidate
 from loci.models.sessions import EntrySearch
-from service.embedding.active import active_model, embed_question
+from service.embedding.active_model import active_model, embed_question
 from service.embedding.cache import VectorCache
 from service.embedding.provider import EmbeddingError, Provider
 from service.recall.fusion import relative_score

@@ -4,7 +4,7 @@ from service.dreams.contradictions import judge_contradictions
 from service.dreams.dream import run_dream
 from service.dreams.enrichment import enrich_memory
 from service.jobs.runner import Handler
-from service.models.umap import run_layout
+from service.models.umap_job import run_layout
 from service.recall.tuning import run_tuning
 from service.retain.settling import settle_pairs
 

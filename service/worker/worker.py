@@ -28,16 +28,16 @@ from db.pool import OPERATOR, Origin, Pool, Transaction, open_transaction
 from db.recall import lexical_index
 from db.retries import Backoff
 from db.sessions import working_memory
-from service.embedding.active import UNKNOWN, ActiveProvider, find_active_model
+from service.embedding.active_model import UNKNOWN, ActiveProvider, find_active_model
 from service.embedding.provider import EmbeddingError, Provider
-from service.embedding.second import SecondModel
+from service.embedding.second_model import SecondModel
 from service.graph import decay
 from service.jobs.runner import Runner
 from service.jobs.schedules import Schedules
 from service.models.embedding_models import read_corpus
 from service.models.reembedding import Reembedding, Stopped
-from service.models.second import begin_second, embed_second_batch
-from service.models.vectors import BATCH_TEXTS, ENTITIES, MEMORIES, C, Queue, embed_and_store
+from service.models.second_model import begin_second, embed_second_batch
+from service.models.vector_batches import BATCH_TEXTS, ENTITIES, MEMORIES, C, Queue, embed_and_store
 from service.observability.logs import LogContext, described_error, log_context
 from service.observability.metrics import EMBEDDED, FAILURES, WORK_ROWS, WORK_SECONDS, WORKED_AT
 from service.supervision import Supervisor

@@ -6,10 +6,10 @@ from typing import Any
 import httpx
 import pytest
 
-from service.embedding.active import make_provider_for
-from service.embedding.forms import known_form, model_name
+from service.embedding.active_model import make_provider_for
 from service.embedding.openai import OpenAIProvider
 from service.embedding.provider import embed_questions
+from service.embedding.question_or_passage import known_form, model_name
 from service.settings import EmbeddingSettings
 
 PLACE = "http://model/v1"

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from service.embedding.active import make_provider_for
+from service.embedding.active_model import make_provider_for
 from service.settings import EmbeddingSettings
 from tests.clients import client_of
 from tests.databases import Database

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from service.embedding.claimed_rows import embed_claimed_rows, split_sentences
 from service.embedding.provider import Vectors, normalise_rows
-from service.embedding.turns import embed_claimed_rows, split_sentences
 
 
 class Letters:

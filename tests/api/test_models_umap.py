@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from service.models import umap
-from service.models.layout import EPOCHS, Layout, normalise_to_unit, placed_between
+from service.models import umap_job
 from service.models.projection import principal_axes
+from service.models.umap_layout import EPOCHS, Layout, normalise_to_unit, placed_between
 from tests.api.test_models_projection import DIMENSIONS, cloud, laid_out, points, projected, write
 from tests.services import Api, eventually, new_api, ok, problem
 
@@ -61,7 +61,7 @@ def test_groups_stay_apart_where_principal_components_throw_them_together() -> N
 @pytest.fixture
 def few_epochs(monkeypatch: pytest.MonkeyPatch) -> None:
     """A layout that is not worked out to the end: groups far from each other stand apart as soon as it begins."""
-    monkeypatch.setattr("service.models.layout.EPOCHS", EPOCHS // 5)
+    monkeypatch.setattr("service.models.umap_layout.EPOCHS", EPOCHS // 5)
 
 
 @pytest.mark.usefixtures("few_epochs")
@@ -113,8 +113,8 @@ def test_a_new_memory_gets_its_place_moves_no_other_and_an_erased_one_leaves(api
 
 
 def test_those_that_the_job_does_not_lay_out_stand_between_them(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(umap, "LAID_OUT_MEMORIES", 40)
-    monkeypatch.setattr(umap, "PAGE_MEMORIES", 7)
+    monkeypatch.setattr(umap_job, "LAID_OUT_MEMORIES", 40)
+    monkeypatch.setattr(umap_job, "PAGE_MEMORIES", 7)
     vectors, of = groups(1, 60, 3)
     ids = write(api, vectors, 0)
     said = laid_out(api)
@@ -131,8 +131,8 @@ def test_it_says_how_far_it_is_and_a_cancelled_one_leaves_the_map_before(api: Ap
     ids = write(api, cloud(1, 30), 0)
     laid_out(api)
     before = points(projected(api, method="umap")[1])
-    monkeypatch.setattr(umap, "REPORT_SECONDS", 0.0)
-    monkeypatch.setattr("service.models.layout.EPOCHS", 1_000_000)
+    monkeypatch.setattr(umap_job, "REPORT_SECONDS", 0.0)
+    monkeypatch.setattr("service.models.umap_layout.EPOCHS", 1_000_000)
     job = ok(api.post("/embeddings/projection", {"dims": 2}), 202)["job_id"]
 
     def layout_goes_on() -> Any:

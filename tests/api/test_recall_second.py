@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from service.embedding.active import make_active_provider
+from service.embedding.active_model import make_active_provider
 from service.recall.second_arm import BESIDE, INCOMPLETE
 from service.settings import EmbeddingSettings, SecondEmbeddingSettings, Settings
 from tests.api.test_models_embeddings import Endpoint, listening
@@ -257,7 +257,7 @@ def test_settings_that_make_no_pair_are_refused(first: Row, beside: Row, said: s
 
 
 def test_a_recall_waits_for_it_no_longer_than_leaves_it_time_to_answer() -> None:
-    from service.embedding.second import second_settings
+    from service.embedding.second_model import second_settings
 
     settings = Settings(_env_file=None, second_embedding={"provider": "static", "query_timeout": 60}, deadlines={"read": 4})
     assert second_settings(settings).query_timeout == 2

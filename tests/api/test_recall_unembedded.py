@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from db.recall.search import Found, Hits
-from service.embedding.active import UNKNOWN, ActiveModel
+from service.embedding.active_model import UNKNOWN, ActiveModel
 from service.recall.unembedded import include_unembedded
 from tests.databases import Database
 from tests.services import Api, eventually, new_api, ok, serve

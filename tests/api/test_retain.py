@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from service.embedding.active import UNKNOWN, ActiveModel
+from service.embedding.active_model import UNKNOWN, ActiveModel
 from tests.services import Api, Service, new_api, ok, problem
 
 

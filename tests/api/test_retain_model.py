@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from psycopg.types.json import Jsonb
 
+from service.llm.context_size import Sizes
 from service.llm.model import InvalidAnswer, ModelError
-from service.llm.sizes import Sizes
 from tests.scripted import ScriptedModel
 from tests.services import Api, eventually, ok, problem
 

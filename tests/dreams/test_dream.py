@@ -12,8 +12,8 @@ from service.dreams import dream as dreaming
 from service.dreams.dream import PassesFailed, run_dream, wanted_passes
 from service.dreams.passes import Applied, Pass, Plan, Seen
 from service.jobs.job import Postponed
+from service.llm.context_size import UNMEASURED_BYTES_PER_TOKEN, Sizes
 from service.llm.model import InvalidAnswer, ModelError, TooLong
-from service.llm.sizes import UNMEASURED_BYTES_PER_TOKEN, Sizes
 from tests.databases import Database
 from tests.dreams.dreaming import Sleeper, new_sleeper, preference, preferences
 from tests.factories import Row

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import service
-from service.llm.output import Answer
+from service.llm.answer_parsing import Answer
 from service.llm.prompts import NAMES, Prompts
 from service.llm.schemas import schema_of, without_limits
 from tests.strict_schema import schema_refusal

@@ -22,11 +22,11 @@ from psycopg.types.json import Jsonb
 
 from db.errors import NeedsModel
 from db.pool import make_pool
+from service.llm.answer_parsing import Answer
+from service.llm.endpoint_replies import Heard
 from service.llm.factory import make_model
 from service.llm.model import Completion, InvalidAnswer, ModelError, Usage
-from service.llm.output import Answer
 from service.llm.prompts import NAMES, BadPrompt, Prompts
-from service.llm.replies import Heard
 from service.models.calls import BudgetSpent, Call, ask_model
 from service.resources import Resources
 from service.settings import LLMSettings, Settings
@@ -291,7 +291,7 @@ async def test_a_call_whose_process_is_killed_counts_with_what_it_reserved_and_t
         from service.resources import Resources as Work
         from service.llm.factory import make_model
         from service.models.calls import ask_model
-        from service.llm.output import Answer
+        from service.llm.answer_parsing import Answer
         from service.llm.prompts import Prompts
         from service.settings import Settings
         from pathlib import Path

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from service.llm.answer_parsing import Answer
 from service.llm.client import EndpointModel
+from service.llm.context_size import Sizes
 from service.llm.model import Completion, CutOff, InvalidAnswer, Message, ModelError, TooLong
-from service.llm.output import Answer
 from service.llm.schemas import at_most, schema_of, without_limits
-from service.llm.sizes import Sizes
 from service.settings import LLMSettings, Settings
 from tests.clocks import instead
 from tests.model_server import (

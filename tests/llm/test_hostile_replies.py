@@ -14,9 +14,9 @@ import pytest
 from loci.models.fields import MOST_MARKS
 from service.embedding.openai import OpenAIProvider
 from service.embedding.provider import EmbeddingError
+from service.llm.answer_parsing import LONGEST_ANSWER_CHARACTERS, Answer, read_answer
 from service.llm.client import EndpointModel
 from service.llm.model import Completion, InvalidAnswer, Message, ModelError
-from service.llm.output import LONGEST_ANSWER_CHARACTERS, Answer, read_answer
 from service.llm.schemas import schema_of
 from service.rerank.endpoint import EndpointReranker
 from service.settings import EmbeddingSettings, LLMSettings, RerankSettings

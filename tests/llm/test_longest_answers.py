@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.cli.trials import TRIALS, Trial
+from service.llm.answer_parsing import Answer, read_answer
+from service.llm.context_size import BASE, Sizes
 from service.llm.model import Completion
-from service.llm.output import Answer, read_answer
 from service.llm.prompts import Prompts
 from service.llm.schemas import at_most, least_tokens, mark_bounded_list, mark_shown_number, most_tokens, schema_of, text_of
-from service.llm.sizes import BASE, Sizes
 from service.settings import LLMSettings
 from tests.llm.longest import longest
 from tests.strict_schema import schema_refusal

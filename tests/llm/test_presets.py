@@ -6,9 +6,9 @@ import pytest
 from pydantic import ValidationError
 
 from service.cli.trials import TRIALS, Trial
+from service.llm.answer_parsing import read_answer
 from service.llm.client import EndpointModel
 from service.llm.model import Completion, ModelError
-from service.llm.output import read_answer
 from service.llm.prompts import Prompts
 from service.llm_presets import MODELS, SETTINGS, Preset
 from service.settings import LLMSettings, Settings

@@ -6,9 +6,9 @@ from contextlib import AsyncExitStack
 
 import pytest
 
+from service.llm.call_slots import Slots
 from service.llm.client import EndpointModel
 from service.llm.model import ModelError
-from service.llm.slots import Slots
 from service.settings import LLMSettings
 
 pytestmark = pytest.mark.anyio

@@ -17,7 +17,7 @@ from bench.quality.choosing import Choices, choose, choose_without_family, print
 from bench.quality.cutting import cut_set, is_foreign, renamed
 from bench.quality.scores import as_row, difference, mean_with_error, measure_ranking, measure_ranks, measured
 from bench.quality.sets import QuestionSet
-from service.embedding.forms import known_form
+from service.embedding.question_or_passage import known_form
 from service.recall.relevance import Evidence
 
 Row = dict[str, Any]

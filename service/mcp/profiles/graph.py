@@ -13,8 +13,8 @@ from psycopg import errors as pg
 
 from db import memories
 from db.errors import FieldError, Invalid, NotFound
-from db.graph import edges, entities, observed
-from db.graph.observed import ObservedGraph
+from db.graph import edges, entities, reference_memory
+from db.graph.reference_memory import ObservedGraph
 from db.pool import JsonObject, Transaction
 from loci.models.fields import canonical_type
 from service.transfer.foreign.values import choose_subject, edge_type, entity_type, join_category_path, shorten_label
@@ -24,24 +24,24 @@ SOURCE = "mcp-memory"
 
 async def read_graph(tx: Transaction) -> JsonObject:
     """Everything."""
-    return _show_graph(await observed.observed_graph(tx))
+    return _show_graph(await reference_memory.observed_graph(tx))
 
 
 async def search_nodes(tx: Transaction, query: str) -> JsonObject:
     """Entities that have a text in name, type or an observation, and their relations."""
-    return _show_graph(await observed.observed_graph(tx, query=query))
+    return _show_graph(await reference_memory.observed_graph(tx, query=query))
 
 
 async def open_nodes(tx: Transaction, names: list[str]) -> JsonObject:
     """Entities by name, and their relations; a name that only relations use is no entity."""
-    shown = _show_graph(await observed.observed_graph(tx, names=names))
+    shown = _show_graph(await reference_memory.observed_graph(tx, names=names))
     found = {entity["name"] for entity in shown["entities"]}
     return {**shown, "relations": [relation for relation in shown["relations"] if {relation["from"], relation["to"]} & found]}
 
 
 async def create_entities(tx: Transaction, stated: list[JsonObject]) -> JsonObject:
     """Create those whose names are not known; these alone are returned, as they were stated."""
-    known = await observed.observed_graph(tx, names=[_require_name(entity["name"]) for entity in stated])
+    known = await reference_memory.observed_graph(tx, names=[_require_name(entity["name"]) for entity in stated])
     seen = {_fold_name(name) for entity in known["entities"] if entity["stated"] for name in entity["asked"]}
     fresh = []
     for entity in stated:
@@ -65,7 +65,7 @@ async def create_relations(tx: Transaction, stated: list[JsonObject]) -> JsonObj
 
 async def add_observations(tx: Transaction, stated: list[JsonObject]) -> JsonObject:
     """Add to entities what they do not say yet. Raises NotFound for an entity that is not there."""
-    known = await observed.observed_graph(tx, names=[_require_name(item["entityName"]) for item in stated])
+    known = await reference_memory.observed_graph(tx, names=[_require_name(item["entityName"]) for item in stated])
     by_name = {name: entity for entity in known["entities"] if entity["stated"] for name in entity["asked"]}
     results, wanted = [], []
     for item in stated:
@@ -84,7 +84,7 @@ async def add_observations(tx: Transaction, stated: list[JsonObject]) -> JsonObj
 
 async def delete_entities(tx: Transaction, names: list[str]) -> JsonObject:
     """Forget entities with their observations, and end their relations; names that are not there are no error."""
-    known = await observed.observed_graph(tx, names=[_require_name(name) for name in names])
+    known = await reference_memory.observed_graph(tx, names=[_require_name(name) for name in names])
     with _beside_others():
         await memories.forget_memories(tx, ids=[o["id"] for entity in known["entities"] for o in entity["observations"]])
         for entity in known["entities"]:
@@ -94,7 +94,7 @@ async def delete_entities(tx: Transaction, names: list[str]) -> JsonObject:
 
 async def delete_observations(tx: Transaction, stated: list[JsonObject]) -> JsonObject:
     """Forget observations that say exactly this."""
-    known = await observed.observed_graph(tx, names=[_require_name(item["entityName"]) for item in stated])
+    known = await reference_memory.observed_graph(tx, names=[_require_name(item["entityName"]) for item in stated])
     gone = []
     for item in stated:
         for entity in known["entities"]:
@@ -107,7 +107,9 @@ async def delete_observations(tx: Transaction, stated: list[JsonObject]) -> Json
 
 async def delete_relations(tx: Transaction, stated: list[JsonObject]) -> JsonObject:
     """End these relations; those that are not there are no error."""
-    known = await observed.observed_graph(tx, names=[_require_name(end) for item in stated for end in (item["from"], item["to"])])
+    known = await reference_memory.observed_graph(
+        tx, names=[_require_name(end) for item in stated for end in (item["from"], item["to"])]
+    )
     names = {asked: entity["name"] for entity in known["entities"] for asked in entity["asked"]}
     triples = {_comparable_triple(relation, names) for relation in stated}
     with _beside_others():

@@ -12,12 +12,12 @@ import pytest
 from pydantic import Field
 
 from service.cli.trials import TRIALS, Trial
+from service.llm.answer_parsing import Answer, read_answer
 from service.llm.client import EndpointModel
+from service.llm.context_size import Sizes
 from service.llm.model import Completion, InvalidAnswer, ModelError
-from service.llm.output import Answer, read_answer
 from service.llm.prompts import Prompts
 from service.llm.schemas import schema_of
-from service.llm.sizes import Sizes
 from service.settings import LLMSettings
 from tests.llm.real.recorder import Recorder
 from tests.llm.real.server import RealModel

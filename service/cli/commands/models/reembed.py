@@ -126,7 +126,7 @@ def _make_provider(
     settings: "Settings", filling: "ModelInUse | None", target: "Callable[[EmbeddingSettings], EmbeddingSettings]"
 ) -> "tuple[Provider, int | None]":
     """The provider that fills, and the dimensions that its endpoint is asked for: the one under way, unless another is named."""
-    from service.embedding.active import make_provider_for
+    from service.embedding.active_model import make_provider_for
     from service.embedding.factory import make_provider
 
     named = getattr(target, "keywords", {})

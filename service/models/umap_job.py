@@ -17,8 +17,8 @@ from db.models import projection as db
 from db.models.projection import SampledVectors
 from db.pool import JsonObject, Transaction
 from service.jobs.job import Job
-from service.models.layout import Floats, Layout, Progress, placed_between
 from service.models.projection import unpack_vectors
+from service.models.umap_layout import Floats, Layout, Progress, placed_between
 from service.resources import Resources
 
 LAID_OUT_MEMORIES = 20_000

@@ -10,8 +10,8 @@ import httpx
 
 from service.endpoints import TemporaryFailure, TooMuch, retry_after, stream_reply_bytes
 from service.json_parts import read_json
+from service.llm.context_size import told_context, told_tokens
 from service.llm.model import Completion, CutOff, InvalidAnswer, ModelError, TooLong, tokens_of
-from service.llm.sizes import told_context, told_tokens
 
 LARGEST_COUNT = 10**9
 FULL = 0.9  # share of its limit below which an answer was not cut off by it

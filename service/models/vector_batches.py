@@ -11,8 +11,8 @@ import numpy as np
 from db.models import embeddings
 from db.models.embeddings import EntityToEmbed, MemoryToEmbed
 from db.pool import Transaction
+from service.embedding.claimed_rows import embed_claimed_rows
 from service.embedding.provider import Provider, RejectedText, Vectors
-from service.embedding.turns import embed_claimed_rows
 
 log = logging.getLogger(__name__)
 C = TypeVar("C", MemoryToEmbed, EntityToEmbed)

@@ -17,9 +17,9 @@ from db.models import reembedding
 from db.models.reembedding import ModelInUse
 from db.pool import Transaction
 from service.embedding.factory import make_provider
-from service.embedding.forms import settings_for
 from service.embedding.provider import EmbeddingError, Provider, Vectors, Words, embed_questions, question_words
-from service.embedding.second import SecondModel, make_second_model
+from service.embedding.question_or_passage import settings_for
+from service.embedding.second_model import SecondModel, make_second_model
 from service.embedding.timed import Timed
 from service.settings import EmbeddingSettings, SecondEmbeddingSettings
 

@@ -16,7 +16,7 @@ from psycopg_pool import PoolClosed, PoolTimeout
 
 from db.cancellation import hear_cancellation
 from db.errors import LociError
-from db.models.pieces import store_memory_pieces
+from db.models.memory_pieces import store_memory_pieces
 from db.pool import OPERATOR, Origin, Pool, open_transaction
 from service.llm.model import ModelError
 from service.rerank.reranker import Read

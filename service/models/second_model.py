@@ -6,9 +6,9 @@ from contextlib import AbstractAsyncContextManager
 
 from db.models import reembedding, second_model
 from db.pool import Transaction
-from service.embedding.second import SecondModel
+from service.embedding.second_model import SecondModel
 from service.models.reembedding import drop_retired_models
-from service.models.vectors import MEMORIES, embed_and_store
+from service.models.vector_batches import MEMORIES, embed_and_store
 
 log = logging.getLogger(__name__)
 Begin = Callable[[str], AbstractAsyncContextManager[Transaction]]
