@@ -11,7 +11,7 @@ import asyncio
 import time
 from pathlib import Path
 
-from service.cli.trials import TRIALS, Trial
+from service.cli.model_trials import TRIALS, Trial
 from service.llm.answer_parsing import read_answer
 from service.llm.client import EndpointModel
 from service.llm.model import InvalidAnswer, ModelError

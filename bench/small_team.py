@@ -16,7 +16,7 @@ from typing import Any
 import httpx
 
 from bench.server import service
-from service.cli.trials import make_sentence
+from service.cli.model_trials import make_sentence
 from tests.llm.real.server import bundled_weights, real_model
 
 Row = dict[str, Any]

@@ -16,7 +16,7 @@ from typing import Any
 
 from tokenizers import Tokenizer
 
-from service.mcp.profiles.known import PROFILES
+from service.mcp.profiles.catalogue import PROFILES
 from service.mcp.profiles.profile import Profile
 from service.mcp.server import listed_tools
 

@@ -40,9 +40,9 @@ from service.jobs.runner import Runner
 from service.llm.factory import make_model
 from service.llm.prompts import BadPrompt, Prompts, check_folder
 from service.mcp.http import OTHERS, Endpoint
+from service.observability.gauges import Monitor
 from service.observability.health import Probe
 from service.observability.logs import set_up_logging
-from service.observability.monitor import Monitor
 from service.observability.tracing import set_up_tracing
 from service.operations.feed import Feed
 from service.rerank.factory import make_reranker
@@ -55,7 +55,7 @@ from service.standby_router import ReadRouter
 from service.state import State
 from service.supervision import Supervisor, Work
 from service.worker.handlers import HANDLERS
-from service.worker.priority import BACKGROUND, stand_back
+from service.worker.process_priority import BACKGROUND, stand_back
 from service.worker.worker import Worker
 
 log = logging.getLogger(__name__)

@@ -7,8 +7,8 @@ from db.pool import Pool
 from service.concurrency import FairTurns, SlotLimiter
 from service.embedding.cache import VectorCache
 from service.embedding.provider import Provider
+from service.observability.gauges import Monitor
 from service.observability.health import Probe
-from service.observability.monitor import Monitor
 from service.resources import Resources
 from service.settings import Settings
 from service.spool import Spools

@@ -23,10 +23,10 @@ with pause_garbage_collector():
     import tests.jobs  # its processes come from the same one, which loads what it was told last
     from db import migrate
     from service import app
-    from service.cli import main, processes
+    from service.cli import main, worker_processes
     from service.http import protocol, server
 
-LOADED = [__name__, *(module.__name__ for module in (tests.jobs, app, main, processes, protocol, server, migrate))]
+LOADED = [__name__, *(module.__name__ for module in (tests.jobs, app, main, worker_processes, protocol, server, migrate))]
 PROGRAM = str(ROOT / "service" / "cli" / "__main__.py")  # what `python -m service.cli` calls itself
 _processes = multiprocessing.get_context("forkserver")
 _processes.set_forkserver_preload(LOADED)

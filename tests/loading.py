@@ -7,8 +7,8 @@ from contextlib import contextmanager
 import psycopg
 from psycopg import sql
 
+from service.cli.database_session import Session, command_origin, open_pool
 from service.cli.demo import load_demo
-from service.cli.session import Session, command_origin, open_pool
 from service.settings import Settings
 from tests.databases import Database
 

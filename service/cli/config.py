@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import AliasChoices, BaseModel
 
-from service.cli.target import FILE, NAMES, from_file
+from service.cli.service_address import FILE, NAMES, from_file
 from service.settings import Settings
 
 PREFIX = "LOCI_"

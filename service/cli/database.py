@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from service.cli.database_session import bring_up, find_database_url, require_embedded, start_embedded
+from service.cli.framework import Failure, first_line, tell_result
 from service.cli.output import echo, print_flagged_line, print_rows
-from service.cli.session import bring_up, find_database_url, require_embedded, start_embedded
-from service.cli.shell import Failure, first_line, tell_result
 
 if TYPE_CHECKING:
     from db.health import Check

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from service.cli.database_session import Session, run_command
+from service.cli.framework import tell_result
 from service.cli.output import echo
-from service.cli.session import Session, run_command
-from service.cli.shell import tell_result
 
 if TYPE_CHECKING:
     from db.pool import Transaction

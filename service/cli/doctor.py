@@ -12,12 +12,12 @@ from db.health import Check
 from db.metrics import job_metrics, refused_jobs
 from db.pool import Connection
 from loci.models.server import Readiness
+from service.cli.database_session import open_connection
+from service.cli.framework import Failure, first_line
 from service.cli.model_check import TRIAL_SECONDS, check_model
 from service.cli.owner_socket import find_service, folder_of, port_of, short_path
 from service.cli.serve import reached_at
-from service.cli.session import open_connection
-from service.cli.shell import Failure, first_line
-from service.cli.standbys import check_standbys
+from service.cli.standby_checks import check_standbys
 from service.embedding.active_model import make_provider_for
 from service.embedding.factory import make_provider
 from service.embedding.provider import EmbeddingError

@@ -13,9 +13,9 @@ import typer
 from typer.main import get_command, get_group_from_info
 from typer.models import TyperInfo
 
+from service.cli.framework import App, Commands, quiet_libraries, set_json
 from service.cli.loading import pause_garbage_collector
 from service.cli.output import echo, set_utc
-from service.cli.shell import App, Commands, quiet_libraries, set_json
 
 
 class Source(NamedTuple):

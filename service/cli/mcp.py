@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from service.cli.database_session import embedded_folder, find_database_url
+from service.cli.framework import Failure, explain_error
 from service.cli.loading import pause_garbage_collector
+from service.cli.mcp_relay import relay_messages
 from service.cli.owner_socket import answers_request, find_service, folder_of, short_path
-from service.cli.relay import relay_messages
-from service.cli.session import embedded_folder, find_database_url
-from service.cli.shell import Failure, explain_error
-from service.cli.target import base_url, find_stated_value, service_folder, uses_certificates
+from service.cli.service_address import base_url, find_stated_value, service_folder, uses_certificates
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -38,7 +38,7 @@ LOOK_SECONDS = 10.0  # where nothing listens, it is refused at once
 
 
 class Profiles(StrEnum):
-    """Names of profiles; service/mcp/profiles/known.py has what they are."""
+    """Names of profiles; service/mcp/profiles/catalogue.py has what they are."""
 
     LOCI = "loci"
     SMALL = "small"
@@ -79,7 +79,7 @@ def mcp(
         return
     with pause_garbage_collector():
         from service.cli.serve import set_up
-        from service.mcp.profiles.known import PROFILES
+        from service.mcp.profiles.catalogue import PROFILES
         from service.settings import get_settings
 
     settings = get_settings()

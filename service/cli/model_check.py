@@ -6,8 +6,8 @@ import time
 from dataclasses import dataclass
 
 from db.health import Check
-from service.cli.shell import first_line
-from service.cli.trials import TRIALS, Trial
+from service.cli.framework import first_line
+from service.cli.model_trials import TRIALS, Trial
 from service.llm.answer_parsing import Answer, read_answer
 from service.llm.factory import make_model
 from service.llm.model import ChatModel, Completion, InvalidAnswer, ModelError

@@ -12,11 +12,11 @@ import orjson
 from loci.attempts import Attempts, Options
 from loci.errors import Conflict, LociError, NotFound, Reply
 from loci.requests import API, Request
+from service.cli.framework import Failure
 from service.cli.output import echo
 from service.cli.owner_socket import find_service
-from service.cli.shell import Failure
-from service.cli.target import base_url, read_target, service_folder, uses_certificates
-from service.cli.wires import AGENT, HttpxWire, OwnerWire, Wire
+from service.cli.service_address import base_url, read_target, service_folder, uses_certificates
+from service.cli.transports import AGENT, HttpxWire, OwnerWire, Wire
 
 LARGEST_PAGE = 1000
 BLOCK = 1024 * 1024
@@ -180,8 +180,8 @@ def _open_own_wire(*, worker: bool) -> Iterator[Wire]:
     """The way to a service in this process, which is said where the database is one of a folder that a service could serve."""
     import httpx
 
-    from service.cli.local import open_application
-    from service.cli.session import embedded_folder
+    from service.cli.database_session import embedded_folder
+    from service.cli.local_service import open_application
     from service.settings import get_settings
 
     settings = get_settings()

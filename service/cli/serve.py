@@ -14,10 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from service.cli.loading import pause_garbage_collector
-from service.cli.output import echo
-from service.cli.owner_socket import OwnerSocket, leave_socket
-from service.cli.session import (
+from service.cli.database_session import (
     Session,
     check_revision,
     command_origin,
@@ -26,7 +23,10 @@ from service.cli.session import (
     prepare_embedded,
     start_embedded,
 )
-from service.cli.shell import Failure
+from service.cli.framework import Failure
+from service.cli.loading import pause_garbage_collector
+from service.cli.output import echo
+from service.cli.owner_socket import OwnerSocket, leave_socket
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
     from db.embedded import EmbeddedServer
-    from service.observability.monitor import Monitor
+    from service.observability.gauges import Monitor
     from service.settings import Settings
 
 BACKLOG = 2048
@@ -132,7 +132,7 @@ async def _serve_many(
     with pause_garbage_collector():
         from service.app import check_before_serving, restart_dead_server
         from service.cli.demo import load_demo
-        from service.cli.processes import FOLDER, Group, metrics_folder
+        from service.cli.worker_processes import FOLDER, Group, metrics_folder
         from service.supervision import Supervisor
 
     async with open_pool(url) as pool:
@@ -358,11 +358,11 @@ async def _work_on(settings: "Settings", url: str, metrics_port: int | None) -> 
     from service.jobs.runner import Runner
     from service.llm.factory import make_model
     from service.llm.prompts import BadPrompt, Prompts, check_folder
-    from service.observability.monitor import Monitor
+    from service.observability.gauges import Monitor
     from service.resources import Resources
     from service.supervision import Supervisor
     from service.worker.handlers import HANDLERS
-    from service.worker.priority import BACKGROUND, stand_back
+    from service.worker.process_priority import BACKGROUND, stand_back
     from service.worker.worker import Worker
 
     try:

@@ -6,7 +6,7 @@ No file `.env` is read: a hook runs in a project's folder, and what lies there m
 import json
 from typing import NamedTuple
 
-from service.connect.places import UserFolders
+from service.connect.user_folders import UserFolders
 
 ADDRESS_FILE = "service.json"  # in the state folder, written by `loci connect`
 VARIABLES = {"url": "LOCI_URL", "key": "LOCI_KEY", "namespace": "LOCI_NAMESPACE", "user": "LOCI_USER"}

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from service.connect.places import WINDOWS, UserFolders
+from service.connect.user_folders import WINDOWS, UserFolders
 
 NAME = "loci"  # under which the server stands
 HOOK_EVENTS = ("SessionStart", "UserPromptSubmit", "PreCompact", "Stop", "SessionEnd")

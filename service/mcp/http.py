@@ -147,7 +147,7 @@ def _make_manager(client: httpx.AsyncClient, settings: Settings, profile: str) -
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
     from mcp.server.transport_security import TransportSecuritySettings
 
-    from service.mcp.profiles.known import PROFILES
+    from service.mcp.profiles.catalogue import PROFILES
     from service.mcp.server import make_server
 
     async def make_client() -> httpx.AsyncClient:
@@ -157,7 +157,6 @@ def _make_manager(client: httpx.AsyncClient, settings: Settings, profile: str) -
         app=make_server(make_client, profile=PROFILES[profile], max_chars=settings.max_chars),
         stateless=True,
         max_request_body_size=settings.max_body_bytes,
-        security_settings=TransportSecuritySettings(
-            enable_dns_rebinding_protection=False
-        ),  # service/http/allowed_hosts.py, as for REST
+        # service/http/allowed_hosts.py checks names, as for REST.
+        security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )

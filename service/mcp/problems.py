@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from service.mcp.text import format_value
+from service.mcp.result_texts import format_value
 from service.mcp.tool import Arguments, schema_of
 from service.text.validation import reword_validation
 

@@ -33,7 +33,7 @@ from db import traces
 from loci.version import __version__
 from service.mcp.problems import explain_plainly_to_profiles, explain_problem, wrong_arguments
 from service.mcp.profiles.profile import Profile
-from service.mcp.text import JsonObject, cut_strings, fit_into_room
+from service.mcp.result_texts import JsonObject, cut_strings, fit_into_room
 from service.mcp.tool import Kind, Tool, schema_of
 from service.mcp.tools.catalogue import LOCI
 from service.observability.tracing import context_of, trace_headers

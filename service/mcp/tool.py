@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from service.mcp.text import JsonObject, Shown
+from service.mcp.result_texts import JsonObject, Shown
 
 
 def parse_list(value: object) -> object:

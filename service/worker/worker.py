@@ -42,7 +42,7 @@ from service.observability.logs import LogContext, described_error, log_context
 from service.observability.metrics import EMBEDDED, FAILURES, WORK_ROWS, WORK_SECONDS, WORKED_AT
 from service.supervision import Supervisor
 from service.text.names import find_names, list_name_phrases
-from service.worker.priority import Priorities
+from service.worker.process_priority import Priorities
 
 log = logging.getLogger(__name__)
 GATHER_SECONDS = 0.1  # seconds after a write in which further ones join its batch: writers keep the processor

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from service.mcp.profiles.known import PROFILES
+from service.mcp.profiles.catalogue import PROFILES
 from service.mcp.tool import schema_of
 from service.mcp.tools.retain import Remember
 from tests.strict_schema import made_strict

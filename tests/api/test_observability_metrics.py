@@ -14,8 +14,8 @@ from prometheus_client.parser import text_string_to_metric_families as parsed
 
 from db import pool
 from db.migrate import newest_revision
+from service.observability import gauges as observability_monitor
 from service.observability import metrics
-from service.observability import monitor as observability_monitor
 from tests.catalogue import PYTHONPATH, ROOT
 from tests.databases import Database
 from tests.services import PATIENCE, Api, Service, eventually, new_api

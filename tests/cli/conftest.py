@@ -21,9 +21,9 @@ from typer import testing
 from typer.main import get_command
 from typer.testing import CliRunner, Result
 
-from service.cli import local
+from service.cli import local_service
 from service.cli.main import app
-from service.cli.target import NAMES
+from service.cli.service_address import NAMES
 from service.settings import Settings, get_settings
 from tests.databases import Database
 from tests.forked import Command
@@ -101,7 +101,7 @@ def kept_open(own_database: Database) -> Iterator[Opened]:
     To open it takes five times what a command does then. That commands open and close one of their own is seen over other databases,
     where they do background work, and in processes.
     """
-    anew = local.open_application
+    anew = local_service.open_application
     kept: list[tuple[Settings, httpx.BaseTransport]] = []
     with ExitStack() as stack:
 
@@ -123,7 +123,7 @@ def kept_open(own_database: Database) -> Iterator[Opened]:
 @pytest.fixture
 def loci(own_database: Database, kept_open: Opened, monkeypatch: pytest.MonkeyPatch) -> Iterator[Loci]:
     """The command line over this module's database."""
-    monkeypatch.setattr(local, "open_application", kept_open)
+    monkeypatch.setattr(local_service, "open_application", kept_open)
     monkeypatch.setenv("DATABASE_URL", own_database.app_url)
     for name in ("LOCI_DATABASE_URL", *NAMES):
         monkeypatch.delenv(name, raising=False)

@@ -16,7 +16,7 @@ import httpx
 import pytest
 from typer.testing import CliRunner
 
-from service.cli import local, rest
+from service.cli import local_service, rest
 from service.cli.config import known_names
 from service.cli.database import _tell_checks
 from service.cli.main import app
@@ -213,7 +213,7 @@ def here(own_database: Database) -> Iterator[httpx.BaseTransport]:
         patch.setenv("DATABASE_URL", own_database.app_url)
         patch.setenv("LOCI_EMBEDDING__PROVIDER", "none")
         get_settings.cache_clear()
-        with local.open_application(worker=False) as transport:
+        with local_service.open_application(worker=False) as transport:
             yield transport
         get_settings.cache_clear()
 
@@ -229,7 +229,7 @@ def world(
         yield here
 
     monkeypatch.setenv("LOCI_EMBEDDING__PROVIDER", "none")
-    monkeypatch.setattr(local, "open_application", opened)
+    monkeypatch.setattr(local_service, "open_application", opened)
     if request.param == "a service":
         monkeypatch.setenv("LOCI_URL", running.url)
     return World(loci, tmp_path)
@@ -422,7 +422,7 @@ def test_an_export_is_written_to_the_file_that_any_name_of_the_option_names(worl
 
 def test_a_path_that_leads_out_of_the_folder_is_refused(tmp_path: Path) -> None:
     from service.cli.commands.transfer.folder import write_folder
-    from service.cli.shell import Failure
+    from service.cli.framework import Failure
 
     for path in ("../x.md", "/x.md", "a/../../x.md", "a\\..\\x.md", "x.sh"):
         line = json.dumps({"path": path, "text": "x"}).encode() + b"\n"

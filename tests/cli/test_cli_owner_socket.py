@@ -81,9 +81,9 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
         return application
 
-    from service.cli import local
+    from service.cli import local_service
 
-    monkeypatch.setattr(local, "open_application", watched(local.open_application))
+    monkeypatch.setattr(local_service, "open_application", watched(local_service.open_application))
     return found
 
 

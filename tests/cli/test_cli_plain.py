@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from service.cli.shell import App
+from service.cli.framework import App
 
 TEXTS = st.one_of(st.integers().map(str), st.sampled_from(["", "+1", " 1", "1_0", "1.0", "٣", "²", "007", "-0", "true", "9" * 30]))
 BOUNDS = st.sampled_from([(None, None), (1, 100), (0, None), (None, 5)])

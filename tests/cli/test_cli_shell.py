@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel, ValidationError, field_validator
 
 from service.cli.demo import read_demo
-from service.cli.shell import explain_error
+from service.cli.framework import explain_error
 from service.settings import get_settings
 from tests.cli.conftest import Loci
 

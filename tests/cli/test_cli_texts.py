@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from service.cli.main import app
-from service.cli.target import NAMES
+from service.cli.service_address import NAMES
 from tests.cli.tree import COMMANDS
 
 pytestmark = pytest.mark.row("CLI")

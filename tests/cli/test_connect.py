@@ -13,11 +13,11 @@ from typer.testing import CliRunner, Result
 
 from service.cli.commands import connect as commands
 from service.cli.main import app
-from service.cli.target import NAMES
-from service.connect import files, jsonc
+from service.cli.service_address import NAMES
+from service.connect import config_files, jsonc
 from service.connect.address import Address, find_address
-from service.connect.places import UserFolders
 from service.connect.programs import HOOK_EVENTS, PROGRAMS, hook_command, is_hook
+from service.connect.user_folders import UserFolders
 
 pytestmark = pytest.mark.row("CLI")
 
@@ -320,14 +320,14 @@ def test_a_file_that_changes_while_it_asks_is_left_alone(machine: Machine, monke
 
 def test_a_write_that_fails_leaves_the_file_whole(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     path = machine.has("cursor", SAMPLES["cursor"])
-    whole = files._replace_file
+    whole = config_files._replace_file
 
     def full(target: Path, content: bytes, mode: int | None) -> None:
         if target == path:
             monkeypatch.setattr(os, "fsync", lambda _: (_ for _ in ()).throw(OSError(28, "No space left on device")))
         whole(target, content, mode)
 
-    monkeypatch.setattr(files, "_replace_file", full)
+    monkeypatch.setattr(config_files, "_replace_file", full)
     refused = machine("cursor", "--yes")
     assert (refused.exit_code, "No space left" in refused.stderr) == (1, True)
     assert machine.tree() == {str(path): SAMPLES["cursor"].encode()}

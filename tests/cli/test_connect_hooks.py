@@ -18,14 +18,14 @@ from typing import Any
 import httpx
 import pytest
 
-from service.cli.target import NAMES
-from service.connect.hooks import asking, claude_code, take
-from service.connect.hooks.asking import Unanswered
+from service.cli.service_address import NAMES
+from service.connect.hooks import claude_code, http_post, take_transcript
+from service.connect.hooks.http_post import Unanswered
 from service.connect.hooks.log import write_log_line
 from service.connect.hooks.redaction import LEFT_OUT, redact_secrets
-from service.connect.hooks.take import Session, project_category
+from service.connect.hooks.take_transcript import Session, project_category
 from service.connect.hooks.transcript import read_said
-from service.connect.places import UserFolders
+from service.connect.user_folders import UserFolders
 from tests.databases import Database
 from tests.services import PATIENCE, eventually, serve
 
@@ -123,7 +123,7 @@ def add(path: Path, *lines: Json) -> None:
 
 
 def taken(path: Path, places: UserFolders, **more: Any) -> None:
-    take.take_transcript(Session(path.stem, path, "projects/rocket"), places, **more)
+    take_transcript.take_transcript(Session(path.stem, path, "projects/rocket"), places, **more)
 
 
 def run(given: Json | bytes, places: UserFolders, **environment: str) -> subprocess.CompletedProcess[bytes]:
@@ -396,17 +396,21 @@ def test_a_transcript_that_begins_anew_is_taken_from_its_beginning(places: UserF
 
 
 def test_many_messages_go_in_batches_in_order_and_once(places: UserFolders, loci: Loci, transcript: Path) -> None:
-    wanted = [f"Message {n}" for n in range(take.MESSAGES_PER_REQUEST * 2 + 7)]
+    wanted = [f"Message {n}" for n in range(take_transcript.MESSAGES_PER_REQUEST * 2 + 7)]
     add(transcript, *(line("user", text, text) for text in wanted))
     taken(transcript, places)
     assert loci.told() == wanted
-    assert [len(one["body"]["messages"]) for one in loci.asked] == [take.MESSAGES_PER_REQUEST, take.MESSAGES_PER_REQUEST, 7]
+    assert [len(one["body"]["messages"]) for one in loci.asked] == [
+        take_transcript.MESSAGES_PER_REQUEST,
+        take_transcript.MESSAGES_PER_REQUEST,
+        7,
+    ]
 
 
 def test_two_hooks_at_once_take_everything_once(places: UserFolders, loci: Loci, transcript: Path) -> None:
     wanted = [f"Message {n}" for n in range(30)]
     add(transcript, *(line("user", text, text) for text in wanted))
-    command = [sys.executable, "-m", "service.connect.hooks.take", "s1", str(transcript), "/work/rocket", ""]
+    command = [sys.executable, "-m", "service.connect.hooks.take_transcript", "s1", str(transcript), "/work/rocket", ""]
     for process in [subprocess.Popen(command) for _ in range(3)]:
         assert process.wait(PATIENCE) == 0
     assert (loci.told(), log_of(places)) == (wanted, "")
@@ -417,13 +421,13 @@ def test_what_was_being_sent_at_a_kill_is_sent_again_under_the_same_key(
 ) -> None:
     add(transcript, line("user", "One", "1"))
     with monkeypatch.context() as patch:
-        sent = asking.post_json
+        sent = http_post.post_json
 
         def killed(*arguments: Any) -> None:
             sent(*arguments)
             raise KeyboardInterrupt
 
-        patch.setattr(take, "post_json", killed)
+        patch.setattr(take_transcript, "post_json", killed)
         with pytest.raises(KeyboardInterrupt):
             taken(transcript, places)
     add(transcript, line("user", "Two", "2"))

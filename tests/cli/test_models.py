@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from service.cli.trials import TRIALS
+from service.cli.model_trials import TRIALS
 from service.settings import get_settings
 from tests.cli.conftest import Loci
 from tests.llm.shortest import shortest

@@ -15,7 +15,7 @@ from psycopg import errors, sql
 from db.access.analysts import create_analyst, drop_analyst
 from db.pool import Origin
 from service.access.analysts import uri_of
-from service.worker.priority import Priorities, lower_priority
+from service.worker.process_priority import Priorities, lower_priority
 from tests.factories import OPERATOR
 from tests.services import Api, Service, eventually, new_api, ok
 
@@ -201,7 +201,7 @@ def test_a_session_is_found_though_it_or_its_helper_was_looked_at_before_its_log
             helper: f"postgres: parallel worker for PID {session} ",
             session: "postgres: ",
         }
-        monkeypatch.setattr("service.worker.priority._read_title", lambda pid: titles.get(pid, ""))
+        monkeypatch.setattr("service.worker.process_priority._read_title", lambda pid: titles.get(pid, ""))
         priorities = Priorities()
         priorities.find_server(ours)
         priorities.lower_logins(["ben"])

@@ -19,7 +19,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families as parsed
 
 from db.migrate import newest_revision
-from service.cli import processes
+from service.cli import worker_processes
 from tests import forked
 from tests.catalogue import PYTHONPATH
 from tests.databases import ADMIN_URL, PASSWORD, Database, Server
@@ -186,7 +186,7 @@ def test_work_of_many_processes_is_done_once_also_when_some_are_killed(witnessed
 def test_a_group_that_is_interrupted_ends() -> None:
     async def interrupted() -> None:
         with socket.socket() as listener:
-            group = processes.Group(0, listener, {})
+            group = worker_processes.Group(0, listener, {})
             async with group.run_processes(), asyncio.timeout(PATIENCE):
                 os.kill(os.getpid(), signal.SIGINT)
                 await group.wait_for_end()

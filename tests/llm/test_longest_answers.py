@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.cli.trials import TRIALS, Trial
+from service.cli.model_trials import TRIALS, Trial
 from service.llm.answer_parsing import Answer, read_answer
 from service.llm.context_size import BASE, Sizes
 from service.llm.model import Completion

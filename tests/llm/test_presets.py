@@ -5,7 +5,7 @@ from typing import Any, get_args
 import pytest
 from pydantic import ValidationError
 
-from service.cli.trials import TRIALS, Trial
+from service.cli.model_trials import TRIALS, Trial
 from service.llm.answer_parsing import read_answer
 from service.llm.client import EndpointModel
 from service.llm.model import Completion, ModelError

@@ -9,8 +9,8 @@ import pytest
 
 from service.http.problems import Problem
 from service.mcp.problems import explain_plainly_to_profiles, explain_problem
-from service.mcp.profiles.known import PROFILES
-from service.mcp.text import format_value
+from service.mcp.profiles.catalogue import PROFILES
+from service.mcp.result_texts import format_value
 from service.mcp.tool import Tool, schema_of
 from service.mcp.tools.catalogue import TOOLS
 from service.text.visible import visible_values

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
+from service.cli.framework import App, Failure, message_printer, print_error, tell_result, tell_rows
 from service.cli.output import print_table
-from service.cli.shell import App, Failure, message_printer, print_error, tell_result, tell_rows
 
 app = App("Join cells, check them, and write the maps of HAProxy.")
 Number = Annotated[int, typer.Argument(metavar="CELL", min=1, help="Number of the cell.")]
@@ -18,7 +18,7 @@ Number = Annotated[int, typer.Argument(metavar="CELL", min=1, help="Number of th
 def this_cell() -> Iterator[str]:
     """The address of this cell's database, as LOCI_MIGRATION_URL has it; what goes wrong is told with what to do."""
     from db.cells.database import CellError
-    from service.cli.session import require_embedded
+    from service.cli.database_session import require_embedded
     from service.settings import get_settings
 
     settings = get_settings()

@@ -10,15 +10,15 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from service.cli.framework import Failure, Namespace, Yes, confirm_or_exit, message_printer, tell_result
 from service.cli.output import echo, print_rows
-from service.cli.shell import Failure, Namespace, Yes, confirm_or_exit, message_printer, tell_result
-from service.cli.target import base_url, find_stated_value
+from service.cli.service_address import base_url, find_stated_value
 from service.connect.address import ADDRESS_FILE, Address, usual_url
-from service.connect.edits import Edit, file_edit, has_server, hooks_edit, server_edit
-from service.connect.files import Change, apply_change, apply_undo, plan_change, plan_undo
+from service.connect.config_edits import Edit, file_edit, has_server, hooks_edit, server_edit
+from service.connect.config_files import Change, apply_change, apply_undo, plan_change, plan_undo
 from service.connect.hooks.redaction import redact_secrets
-from service.connect.places import UserFolders
 from service.connect.programs import PROGRAMS, Program, hook_command
+from service.connect.user_folders import UserFolders
 
 PLAIN = ("LOCI_URL", "LOCI_NAMESPACE", "LOCI_USER", "LOCI_SPACE")
 SECRET = ("LOCI_KEY", "DATABASE_URL")

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from service.cli.framework import App, Failure, Namespace, tell_result, tell_rows
 from service.cli.output import echo, parse_moment
 from service.cli.rest import Rest, open_service
-from service.cli.shell import App, Failure, Namespace, tell_result, tell_rows
 
 if TYPE_CHECKING:
     from service.llm.prompts import Prompts

@@ -6,9 +6,7 @@ from uuid import UUID
 
 import typer
 
-from service.cli.output import echo, print_fields, print_rows
-from service.cli.rest import Rest, open_service
-from service.cli.shell import (
+from service.cli.framework import (
     App,
     AsOf,
     KnownAt,
@@ -22,6 +20,8 @@ from service.cli.shell import (
     tell_result,
     tell_rows,
 )
+from service.cli.output import echo, print_fields, print_rows
+from service.cli.rest import Rest, open_service
 
 entities = App("Add, list, show and remove entities.")
 edges = App("Observe, list, show and take back edges between entities.")

@@ -5,9 +5,9 @@ from uuid import UUID
 
 import typer
 
+from service.cli.framework import App, Limit, Namespace, tell_result, tell_rows
 from service.cli.output import echo, print_fields, print_table
 from service.cli.rest import open_service
-from service.cli.shell import App, Limit, Namespace, tell_result, tell_rows
 
 Id = Annotated[UUID, typer.Argument(metavar="ID", help="The job, as `loci job list` shows it.")]
 app = App("List jobs, look at one, try it again or cancel it.")

@@ -7,9 +7,7 @@ from uuid import UUID
 
 import typer
 
-from service.cli.output import echo, print_fields, print_table
-from service.cli.rest import NotFound, open_service
-from service.cli.shell import (
+from service.cli.framework import (
     App,
     AsOf,
     Failure,
@@ -26,6 +24,8 @@ from service.cli.shell import (
     tell_result,
     tell_rows,
 )
+from service.cli.output import echo, print_fields, print_table
+from service.cli.rest import NotFound, open_service
 
 app = App("Add, list, show, change, forget and erase memories.")
 Ref = Annotated[str, typer.Argument(metavar="LINEAGE_OR_ID", help="A lineage, or the id of one of its versions.")]

@@ -4,12 +4,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from service.cli.framework import App, Yes, confirm_or_exit, message_printer, print_error, settings_of, tell_result, tell_rows
 from service.cli.output import echo, print_fields, print_table
 from service.cli.rest import open_service
-from service.cli.shell import App, Yes, confirm_or_exit, message_printer, print_error, settings_of, tell_result, tell_rows
 
 if TYPE_CHECKING:
-    from service.cli.session import Session
+    from service.cli.database_session import Session
 
 app = App("Create, list, show, change and delete namespaces.")
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the namespace.")]
@@ -119,7 +119,7 @@ def verify(
     The closure is the recursion, no two versions are valid at once, and more. Reads every row of the namespaces. Exit code 1 if
     anything is broken and was not repaired.
     """
-    from service.cli.session import run_command
+    from service.cli.database_session import run_command
 
     rows = run_command(lambda session: _verify_namespaces(session, namespace, repair))
     columns = ("namespace", "promise", "checked", "broken", "repaired", "example")

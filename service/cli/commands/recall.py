@@ -5,9 +5,9 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from service.cli.framework import AsOf, Failure, KnownAt, Namespace, tell_result
 from service.cli.output import echo, print_table
 from service.cli.rest import open_service
-from service.cli.shell import AsOf, Failure, KnownAt, Namespace, tell_result
 
 Rewriting = Literal["decompose", "hypothetical"]
 PRINTED_CHARACTERS = 16_000  # characters of all contents: of a long one the passage is shown

@@ -4,9 +4,9 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from service.cli.framework import Namespace, Session, read_stdin, tell_result
 from service.cli.output import echo, print_table
 from service.cli.rest import open_service
-from service.cli.shell import Namespace, Session, read_stdin, tell_result
 
 Decide = Literal["auto", "rules", "model"]
 Decider = Annotated[Decide, typer.Option("--decide", help="Who decides: a language model if there is one (auto), rules, or model.")]

@@ -4,10 +4,10 @@ from typing import Annotated, Any
 
 import typer
 
+from service.cli.framework import App, AsOf, Failure, KnownAt, Limit, Namespace, Session, tell_result, tell_rows
 from service.cli.output import echo, print_table
 from service.cli.rest import open_service
-from service.cli.shell import App, AsOf, Failure, KnownAt, Limit, Namespace, Session, tell_result, tell_rows
-from service.cli.target import find_stated_value as from_environment
+from service.cli.service_address import find_stated_value as from_environment
 
 app = App("List conversations, show their turns, and end sessions.")
 Id = Annotated[str, typer.Argument(metavar="SESSION", help="The conversation.")]

@@ -13,7 +13,7 @@ from typing import Any
 
 from service.connect.hooks.log import write_log_line
 from service.connect.hooks.redaction import redact_secrets
-from service.connect.places import WINDOWS, UserFolders
+from service.connect.user_folders import WINDOWS, UserFolders
 
 LOADED = monotonic()
 HOOK_SECONDS = 0.2  # for everything from here on: with what Python takes to start, less than 0.3
@@ -56,7 +56,7 @@ def answer_hook(given: dict[str, Any], places: UserFolders) -> None:
 
 def _put_context(event: str, session: str, given: dict[str, Any], places: UserFolders) -> None:
     from service.connect.address import find_address
-    from service.connect.hooks.asking import Unanswered, post_json
+    from service.connect.hooks.http_post import Unanswered, post_json
 
     prompt = given.get("prompt")
     if event == "UserPromptSubmit" and (not isinstance(prompt, str) or not prompt.strip() or prompt.lstrip().startswith("/")):
@@ -89,7 +89,7 @@ def _start_taking(session: str, given: dict[str, Any], places: UserFolders, *, e
     arguments = [session, transcript, folder if isinstance(folder, str) else "", "ended" if ended else ""]
     apart: dict[str, Any] = {"creationflags": DETACHED} if sys.platform == WINDOWS else {"start_new_session": True}
     nothing = subprocess.DEVNULL
-    command = [sys.executable, "-m", "service.connect.hooks.take", *arguments]
+    command = [sys.executable, "-m", "service.connect.hooks.take_transcript", *arguments]
     subprocess.Popen(  # noqa: S603 (no shell reads it)
         command, stdin=nothing, stdout=nothing, stderr=nothing, cwd=Path.home(), **apart
     )

@@ -8,7 +8,7 @@ from db.pool import Transaction
 from loci.models.fields import Text
 from service.mcp.profiles import files
 from service.mcp.profiles.profile import Loose, OwnTool, Profile, Work, own_tool
-from service.mcp.text import JsonObject, Shown, on_its_lines
+from service.mcp.result_texts import JsonObject, Shown, on_its_lines
 from service.mcp.tool import Kind, schema_of
 
 NAME = "claude-memory"

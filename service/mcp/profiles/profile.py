@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import ConfigDict
 
 from db.pool import Transaction
-from service.mcp.text import JsonObject, Shown
+from service.mcp.result_texts import JsonObject, Shown
 from service.mcp.tool import Arguments, Call, Kind, Tool
 
 Work = Callable[[Transaction, Any], Awaitable[JsonObject]]

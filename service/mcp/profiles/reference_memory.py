@@ -10,7 +10,7 @@ from db.pool import Transaction
 from loci.models.fields import Text
 from service.mcp.profiles import graph
 from service.mcp.profiles.profile import Loose, OwnTool, Profile, Resource, Work, own_tool
-from service.mcp.text import JsonObject, Shown, on_its_lines
+from service.mcp.result_texts import JsonObject, Shown, on_its_lines
 from service.mcp.tool import Kind
 
 NAME = "reference-memory"

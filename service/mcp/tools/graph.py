@@ -4,7 +4,7 @@ from uuid import UUID
 
 from pydantic import Field, model_validator
 
-from service.mcp.text import (
+from service.mcp.result_texts import (
     MEMORY,
     JsonObject,
     Line,

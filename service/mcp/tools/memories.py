@@ -6,7 +6,7 @@ from uuid import UUID
 from pydantic import BeforeValidator, Field
 
 from loci.models.memories import OnDuplicate
-from service.mcp.text import (
+from service.mcp.result_texts import (
     BESIDE,
     VERSION,
     JsonObject,

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from service.mcp.text import (
+from service.mcp.result_texts import (
     ENTRY,
     MEMORY,
     TURN,

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
-from service.mcp.text import (
+from service.mcp.result_texts import (
     JsonObject,
     Shown,
     fit_rows,

@@ -4,7 +4,7 @@ import json
 
 from pydantic import Field, JsonValue
 
-from service.mcp.text import (
+from service.mcp.result_texts import (
     ENTRY,
     JsonObject,
     Shown,

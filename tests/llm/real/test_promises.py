@@ -11,7 +11,7 @@ import httpx
 import pytest
 from pydantic import Field
 
-from service.cli.trials import TRIALS, Trial
+from service.cli.model_trials import TRIALS, Trial
 from service.llm.answer_parsing import Answer, read_answer
 from service.llm.client import EndpointModel
 from service.llm.context_size import Sizes

@@ -5,8 +5,8 @@ from uuid import UUID
 
 import typer
 
+from service.cli.framework import Failure
 from service.cli.rest import LociError, Rest
-from service.cli.shell import Failure
 
 Agent = Annotated[str, typer.Argument(metavar="AGENT", help="Name or id of the agent, as `loci grant list` shows them.")]
 

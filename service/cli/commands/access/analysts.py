@@ -10,9 +10,9 @@ from typing import Annotated, Any
 
 import typer
 
+from service.cli.database_session import command_origin, find_database_url, run_in
+from service.cli.framework import App, Failure, first_line, message_printer, parse_time, read_stdin, tell_result, wants_json
 from service.cli.output import echo, format_cell, print_json, print_table
-from service.cli.session import command_origin, find_database_url, run_in
-from service.cli.shell import App, Failure, first_line, message_printer, parse_time, read_stdin, tell_result, wants_json
 
 app = App("Logins that query in SQL, and the namespaces that they see.")
 Login = Annotated[str, typer.Argument(metavar="NAME", help="Name of the login.")]

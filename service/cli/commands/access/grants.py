@@ -7,8 +7,8 @@ import typer
 
 from service.cli.commands.access.agents import Agent, agent_id
 from service.cli.commands.access.keys import Role
+from service.cli.framework import App, Namespace, message_printer, parse_time, tell_result, tell_rows
 from service.cli.rest import open_service
-from service.cli.shell import App, Namespace, message_printer, parse_time, tell_result, tell_rows
 
 app = App("Give agents a role in a namespace, or take it away.")
 

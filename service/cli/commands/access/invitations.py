@@ -5,8 +5,8 @@ from typing import Annotated
 import typer
 
 from service.cli.commands.access.agents import agent_id
+from service.cli.framework import App, message_printer, tell_result, tell_rows
 from service.cli.rest import open_service
-from service.cli.shell import App, message_printer, tell_result, tell_rows
 
 app = App("Answer invitations to namespaces.")
 Inviting = Annotated[str, typer.Option("--namespace", "-n", metavar="NAME", help="The namespace that invites.")]

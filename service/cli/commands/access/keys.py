@@ -8,9 +8,9 @@ from uuid import UUID
 import typer
 
 from service.cli.commands.access.agents import agent_id
+from service.cli.framework import App, Namespace, message_printer, parse_time, tell_result, tell_rows
 from service.cli.output import echo
 from service.cli.rest import open_service
-from service.cli.shell import App, Namespace, message_printer, parse_time, tell_result, tell_rows
 
 app = App("Make, list, rotate and revoke API keys.")
 Key = Annotated[UUID, typer.Argument(metavar="ID", help="Id of the key.")]

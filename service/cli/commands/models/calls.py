@@ -6,9 +6,9 @@ from uuid import UUID
 
 import typer
 
+from service.cli.framework import App, Limit, Namespace, tell_result, tell_rows
 from service.cli.output import print_fields
 from service.cli.rest import open_service
-from service.cli.shell import App, Limit, Namespace, tell_result, tell_rows
 
 app = App("Show models, their calls, and what those cost.")
 

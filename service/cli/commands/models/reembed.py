@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from service.cli.database_session import Session, command_origin, find_database_url, open_pool
+from service.cli.framework import Failure, tell_result
 from service.cli.output import make_console, print_table
-from service.cli.session import Session, command_origin, find_database_url, open_pool
-from service.cli.shell import Failure, tell_result
 
 if TYPE_CHECKING:
     from db.models.reembedding import ModelInUse

@@ -8,9 +8,9 @@ import typer
 
 from service.cli.commands.access.agents import agent_id
 from service.cli.commands.operations.undo import undo
+from service.cli.framework import App, Limit, Namespace, parse_time, tell_result
 from service.cli.output import echo, print_fields, print_rows, print_table, show_time
 from service.cli.rest import open_service
-from service.cli.shell import App, Limit, Namespace, parse_time, tell_result
 
 app = App("Show what was changed, and by whom; undo it.")
 CHANGES = 1000

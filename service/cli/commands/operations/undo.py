@@ -5,9 +5,9 @@ from uuid import UUID
 
 import typer
 
+from service.cli.framework import Namespace, tell_result
 from service.cli.output import echo, print_table
 from service.cli.rest import open_service
-from service.cli.shell import Namespace, tell_result
 
 
 def undo(

@@ -11,9 +11,9 @@ from typing import Annotated, Any
 import typer
 from pydantic_core import from_json
 
+from service.cli.framework import Failure, wants_json
 from service.cli.output import echo, format_cell, format_utc_offset, print_json
 from service.cli.rest import LociError, Rest, open_service
-from service.cli.shell import Failure, wants_json
 
 RETRIED_STATUSES = (429, 502, 503, 504)
 PAUSE_SECONDS = 1.0

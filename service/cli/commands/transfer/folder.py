@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 
 import orjson
 
-from service.cli.shell import Failure
+from service.cli.framework import Failure
 
 FIRST_LINE = b"---\nloci:\n"  # by which files of an export are known again
 

@@ -13,10 +13,10 @@ from typing import Annotated, Any, BinaryIO, get_args
 import typer
 
 from service.cli.commands.transfer.reports import tell_lines, tell_report, tell_restore_report, tell_wrong
+from service.cli.framework import Failure, Namespace, tell_result, wants_json
 from service.cli.output import echo, make_console
 from service.cli.rest import Conflict, LociError, Rest, open_service
-from service.cli.shell import Failure, Namespace, tell_result, wants_json
-from service.cli.target import as_bytes_shown, read_target
+from service.cli.service_address import as_bytes_shown, read_target
 
 HEAD = 64 * 1024
 LIST = "list"

@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from service.cli.framework import SHOWN_CHARACTERS, complain_of_lines, print_error
 from service.cli.output import echo
-from service.cli.shell import SHOWN_CHARACTERS, complain_of_lines, print_error
 
 MOST_PROBLEMS = 100  # after which the service stops reading
 

@@ -11,7 +11,7 @@ from psycopg.rows import dict_row
 from db.health import Check
 from db.pool import Connection, position_of, without_head
 from db.standbys import PLACE, name_of
-from service.cli.shell import first_line
+from service.cli.framework import first_line
 
 ANSWER = 3  # seconds in which a standby must answer
 LONGEST_WAIT_SECONDS = 10.0  # seconds that one is waited for at most

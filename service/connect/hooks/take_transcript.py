@@ -17,11 +17,11 @@ from typing import IO, Any
 from urllib.parse import quote
 
 from service.connect.address import Address, find_address
-from service.connect.hooks.asking import Unanswered, post_json
 from service.connect.hooks.claude_code import file_name
+from service.connect.hooks.http_post import Unanswered, post_json
 from service.connect.hooks.log import write_log_line
 from service.connect.hooks.transcript import Said, read_said
-from service.connect.places import UserFolders
+from service.connect.user_folders import UserFolders
 
 MESSAGES_PER_REQUEST = 50  # messages of a request
 ANSWER_SECONDS = 300.0  # for an answer: a language model may read each message

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import httpx
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
+from service.cli.database_session import find_database_url
 from service.cli.loading import pause_garbage_collector
-from service.cli.session import find_database_url
 
 if TYPE_CHECKING:
     from service.settings import Settings

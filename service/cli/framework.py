@@ -15,7 +15,7 @@ from typer._coercion import RuntimeParam, TypeDescriptor, build_runtime_param
 from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 
 from service.cli.output import echo, print_flagged_line, print_json, print_rows, set_utc
-from service.cli.target import as_bytes_shown, base_url, find_stated_value
+from service.cli.service_address import as_bytes_shown, base_url, find_stated_value
 
 SHOWN_CHARACTERS = 100
 DIGITS = 19  # of a number that is plainly one

@@ -20,7 +20,7 @@ from functools import partial
 from pathlib import Path
 
 from db.retries import Backoff
-from service.cli.shell import Failure
+from service.cli.framework import Failure
 from service.supervision import Supervisor
 
 log = logging.getLogger(__name__)

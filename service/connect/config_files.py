@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from service.cli.shell import Failure
-from service.connect.edits import Edit
+from service.cli.framework import Failure
+from service.connect.config_edits import Edit
 
 FOLDER = "connect"  # in the state folder
 OWNERS_ALONE, FOLDERS_MODE = 0o600, 0o700

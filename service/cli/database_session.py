@@ -7,8 +7,8 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from service.cli.shell import RUNNING, Failure, first_line
-from service.cli.target import base_url, find_stated_value
+from service.cli.framework import RUNNING, Failure, first_line
+from service.cli.service_address import base_url, find_stated_value
 
 if TYPE_CHECKING:
     from pathlib import Path

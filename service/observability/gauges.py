@@ -14,7 +14,7 @@ from db.migrate import newest_revision
 from db.pool import Pool
 from loci.models.jobs import JobKind
 from service.observability import metrics
-from service.observability.memory import Allocator
+from service.observability.process_memory import Allocator
 
 log = logging.getLogger(__name__)
 LOOK_SECONDS = 2.0  # seconds between looks at the pool and the process, for scrapes that another process answers

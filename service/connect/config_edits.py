@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from service.cli.shell import Failure
+from service.cli.framework import Failure
 from service.connect import jsonc, toml
 from service.connect.programs import HOOK_EVENTS, NAME, Program, hook_entry, is_hook
 
