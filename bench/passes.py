@@ -20,7 +20,7 @@ from bench.measure import Figure, Options, options, report
 from db.text import TEXT_MARKS
 from service.dreams.consolidation import Consolidation, Known, check_consolidation
 from service.dreams.passes import Plan, Seen
-from service.text.reading import with_readings
+from service.text.marks import with_readings
 
 NAME = "passes"
 PAIRS, DELETES, REFINEMENTS = 200, 100, 100

@@ -5,7 +5,7 @@ from functools import cache
 import psycopg
 
 from db.text import TEXT_MARKS
-from service.text.reading import Read, Reading, reading_of, strip_unstorable
+from service.text.marks import Read, Reading, reading_of, strip_unstorable
 
 
 def reader(connection: psycopg.Connection[dict]) -> Read:

@@ -237,7 +237,7 @@ def _explain_service(error: Exception) -> tuple[str, str | None] | None:
         from pydantic import ValidationError
 
         if isinstance(error, ValidationError):
-            from service.text.validation import reword_validation
+            from service.text.validation_messages import reword_validation
 
             found = [(".".join(map(str, e["loc"])) or error.title, reword_validation(e["msg"])) for e in error.errors()[:3]]
             wrong = "; ".join(f"{place}: {said}" for place, said in found)

@@ -20,7 +20,7 @@ from service.models.calls import fitting, form_of, messages_of
 from service.recall.rewrite import Parts, Passage
 from service.retain.judgements import Judgements
 from service.retain.placements import Reflection
-from service.retain.settling import Verdicts as Settlements
+from service.retain.settle_contradictions import Verdicts as Settlements
 from service.settings import LLMSettings
 
 Data = dict[str, Any]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from service.text.visible import show_hidden_characters, visible_json
+from service.text.hidden_characters import show_hidden_characters, visible_json
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -15,7 +15,6 @@ from pydantic import Field
 from db import dreams
 from db.dreams import MemoryToConsolidate, RecentSignal
 from db.pool import JsonObject, Transaction
-from service.dreams.days import day_of
 from service.dreams.guards import (
     ANTI_PATTERNS,
     LASTING,
@@ -29,11 +28,12 @@ from service.dreams.guards import (
     unique_tags,
 )
 from service.dreams.passes import Applied, Pass, Plan, Refusal, Room, Seen, hash_of
+from service.dreams.utc_days import day_of
 from service.jobs.job import Job
 from service.llm.answer_parsing import Answer
 from service.llm.schemas import Numbers, mark_bounded_list, mark_shown_number, text_of
 from service.text.guards import find_invented_marks
-from service.text.reading import Read
+from service.text.marks import Read
 
 Memory = Annotated[int, mark_shown_number("memories")]
 

@@ -15,8 +15,8 @@ from db.dreams import FactPair
 from db.errors import NeedsModel
 from db.jobs import jobs
 from db.pool import Transaction
-from service.dreams.days import day_of
 from service.dreams.passes import Applied, Pass, Plan, Refusal, Room, Seen, format_ids, run_pass
+from service.dreams.utc_days import day_of
 from service.jobs.job import Job
 from service.llm.answer_parsing import Answer
 from service.llm.schemas import mark_bounded_list, mark_shown_number, share

@@ -10,16 +10,16 @@ from pydantic import Field
 from db import dreams
 from db.jobs import jobs
 from db.pool import JsonObject, Transaction
-from service.dreams.days import day_of
 from service.dreams.guards import Path, Tags, category_fault, free_tags, quote_first_words
 from service.dreams.passes import Applied, Pass, Plan, Refusal, Room, Seen, format_ids, run_pass
+from service.dreams.utc_days import day_of
 from service.jobs.job import Job
 from service.llm.answer_parsing import Answer
 from service.llm.schemas import at_most, share, text_of
 from service.resources import Resources
 from service.text.dates import Resolved, remove_expressions, resolve_dates
 from service.text.guards import find_invented_marks, find_missing_marks, kept_share
-from service.text.reading import Read
+from service.text.marks import Read
 from service.text.subject import format_statement
 
 MOST_ENTRIES = 10  # memories that one becomes

@@ -13,8 +13,8 @@ from db.dreams import CatalogueEntity
 from loci.models.fields import canonical_type
 from service.dreams.passes import Refusal
 from service.text.guards import find_invented_marks
-from service.text.names import UNSPACED
-from service.text.reading import Read, Readings
+from service.text.marks import Read, Readings
+from service.text.proper_nouns import UNSPACED
 
 LONGEST_NAME, LONGEST_PREDICATE, LONGEST_LITERAL, LONGEST_DESCRIPTION = 255, 64, 1000, 500
 LONGEST_QUOTE, TELLING, ROOT = 100, 3, 5  # characters: of a quote, of a word that tells something, and of what its forms share

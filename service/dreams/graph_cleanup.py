@@ -11,9 +11,9 @@ from typing import Annotated, Any, Literal
 from db import dreams
 from db.dreams import StaleEntity, WeakEdge
 from db.pool import Transaction
-from service.dreams.days import day_of
 from service.dreams.guards import OF_ROWS
 from service.dreams.passes import Applied, Pass, Plan, Refusal, Room, Seen
+from service.dreams.utc_days import day_of
 from service.jobs.job import Job
 from service.llm.answer_parsing import Answer
 from service.llm.schemas import mark_bounded_list, mark_shown_number

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from service.llm.schemas import at_most, text_of
 from service.text.guards import find_invented_marks, find_missing_marks, kept_share
-from service.text.reading import Read
+from service.text.marks import Read
 
 Fault = tuple[str, str]  # the guard, and its reason
 Tags = Annotated[list[Annotated[str, text_of(50, least=15)]], at_most(10)]

@@ -19,7 +19,7 @@ from service.llm.model import InvalidAnswer, TooLong
 from service.llm.schemas import Numbers
 from service.models.calls import ask_model, part_that_fits
 from service.resources import Resources
-from service.text.reading import Read, Readings, with_readings
+from service.text.marks import Read, Readings, with_readings
 from service.uuid7 import uuid7
 
 A = TypeVar("A", bound=Answer)

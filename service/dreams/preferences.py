@@ -16,7 +16,7 @@ from service.jobs.job import Job
 from service.llm.answer_parsing import Answer
 from service.llm.schemas import NOUGHT_IS_NONE, mark_bounded_list, mark_shown_number
 from service.text.guards import find_invented_marks, kept_share
-from service.text.reading import Read
+from service.text.marks import Read
 from service.text.sensitive import is_sensitive
 
 SPEAKER = "user"  # the role of turns that count

@@ -9,7 +9,7 @@ from db.graph import entities, traversal
 from db.pool import JsonObject, Transaction
 from loci.models.graph import GraphContextInput, TraverseInput
 from service.graph.edges import round_confidence
-from service.text.visible import show_hidden_characters
+from service.text.hidden_characters import show_hidden_characters
 
 
 async def traverse(tx: Transaction, wanted: TraverseInput) -> JsonObject:

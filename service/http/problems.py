@@ -32,7 +32,7 @@ from db.errors import (
 from service.http.json_replies import dump_json
 from service.http.paths import methods_of
 from service.http.security_headers import add_protective_headers
-from service.text.validation import reword_validation
+from service.text.validation_messages import reword_validation
 
 log = logging.getLogger(__name__)
 TYPE = "urn:loci:problem:"

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from service.mcp.result_texts import format_value
 from service.mcp.tool import Arguments, schema_of
-from service.text.validation import reword_validation
+from service.text.validation_messages import reword_validation
 
 MISSING, UNAUTHORIZED = 404, 401
 CONNECTION = "the namespace of this connection"  # a field `namespace` of REST; tools call a prefix of keys so

@@ -37,7 +37,7 @@ from service.mcp.result_texts import JsonObject, cut_strings, fit_into_room
 from service.mcp.tool import Kind, Tool, schema_of
 from service.mcp.tools.catalogue import LOCI
 from service.observability.tracing import context_of, trace_headers
-from service.text.visible import visible_values
+from service.text.hidden_characters import visible_values
 
 USER = "x-user"
 FORWARDED = ("authorization", "x-namespace", "x-space", "x-request-id")

@@ -35,7 +35,7 @@ from service.http.json_replies import reply_json
 from service.http.large_bodies import beside_loop
 from service.http.parameters import AsOf, Cursor, KnownAt, Limit, MemoryId, json_object
 from service.memories import memories
-from service.memories.batch import read_batch, write_each
+from service.memories.bulk_writes import read_batch, write_each
 from service.memories.save import item_to_compare, save_memory
 from service.paging import parse_position
 

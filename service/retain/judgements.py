@@ -14,7 +14,7 @@ from db.pool import JsonObject
 from service.llm.answer_parsing import Answer
 from service.llm.schemas import NOUGHT_IS_NONE, Numbers, at_most, mark_bounded_list, mark_shown_number, share, text_of
 from service.text.guards import find_missing_marks, kept_share, same_subject
-from service.text.reading import Read
+from service.text.marks import Read
 from service.text.subject import format_statement
 
 SAID = 0.5  # share of a fact's words that a memory must have to make the fact known

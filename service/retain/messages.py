@@ -11,10 +11,10 @@ from db.sessions.conversations import TurnRow
 from loci.models.messages import Message
 from loci.models.retain import Remember
 from service.resources import Resources
-from service.retain import facts
+from service.retain import retain_text
 from service.retain.rules_or_model import Read, Step, T, Write, patience_for_models
 from service.text.corrections import complete_correction
-from service.text.facts import split_facts
+from service.text.fact_splitting import split_facts
 
 TELLING = {"user", "assistant"}  # who tells facts; systems instruct, and tools bring data
 NAMED = 100_000  # characters in which entities are looked for
@@ -148,8 +148,8 @@ async def _take_in(resources: Resources, said: Said, body: Remember, until: floa
     finish = partial(_make_reply, said=said, body=body)
     if not said.facts:
         return await write(finish)
-    prepared = await facts.prepare_items(resources, said.facts, read)
-    return await facts.retain_facts(
+    prepared = await retain_text.prepare_items(resources, said.facts, read)
+    return await retain_text.retain_facts(
         resources,
         prepared,
         body.decide,
@@ -174,14 +174,14 @@ async def _make_reply(tx: Transaction, *, said: Said, body: Remember, work: Step
     """Turns, decisions and entities, as the reply has them."""
     if body.session is not None and said.turns and not body.dry_run:
         await _add_turns(tx, body.session, said, body)
-    nothing = {"decisions": [], **dict.fromkeys(facts.ACTIONS.values(), 0), "dry_run": body.dry_run, "skipped": {}}
+    nothing = {"decisions": [], **dict.fromkeys(retain_text.ACTIONS.values(), 0), "dry_run": body.dry_run, "skipped": {}}
     done: JsonObject = nothing if work is None else await work(tx)
     for decision, place, fact in zip(done["decisions"], said.places, said.facts, strict=True):
         decision.update(message=place, source=body.user if body.user and fact["source"] == "user" else fact["source"])
     named = await entities.match_entities(tx, text=said.words) if said.words.strip() else []
     return {
         **done,
-        "left_out": facts.left_out(done["decisions"]),
+        "left_out": retain_text.left_out(done["decisions"]),
         "session": body.session,
         "turns": len(said.turns) if body.session is not None else 0,
         "known_turns": said.known,

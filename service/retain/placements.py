@@ -15,7 +15,7 @@ from service.dreams.passes import Refusal
 from service.llm.answer_parsing import Answer
 from service.llm.schemas import mark_bounded_list, mark_shown_number, share, text_of
 from service.text.guards import find_invented_marks, kept_share
-from service.text.reading import Read
+from service.text.marks import Read
 
 TITLE, SUMMARY = 80, 1000  # characters
 SAID = 0.5  # share of a summary's words that the memories under the concept must have

@@ -23,7 +23,7 @@ from service.retain.rules_or_model import (
     refusal_of,
     texts_read_by,
 )
-from service.text.reading import with_readings
+from service.text.marks import with_readings
 
 ORPHANS_PER_CALL, CONCEPTS = 100, 200  # orphans that a model is shown in one call, and concepts beside them
 

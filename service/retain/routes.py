@@ -10,7 +10,7 @@ from loci.models.retain import Reflect, ReflectOut, Remember, RememberOut, Retai
 from service.http.caller import Caller, CallerDependency, Work
 from service.http.documented_problems import document_problems
 from service.paging import parse_position
-from service.retain import facts, messages, reflection
+from service.retain import messages, reflection, retain_text
 
 router = APIRouter(tags=["retain"])
 
@@ -24,7 +24,7 @@ async def retain(body: Retain, caller: CallerDependency) -> Response:
     """
     if not body.dry_run and (kept := await caller.find_replay()) is not None:
         return kept
-    return await facts.retain_text(
+    return await retain_text.retain_text(
         caller.state.resources,
         body.details(),
         body.decide,

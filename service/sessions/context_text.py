@@ -2,7 +2,7 @@
 
 A line of the text that is not indented is a header, an item, which begins with `- `, or a turn, which begins with `role: `,
 whatever an item holds: further lines of a text are indented, names are put on one line, roles hold no blanks. So nothing stored
-forges a header. Hidden characters are shown (service/text/visible.py).
+forges a header. Hidden characters are shown (service/text/hidden_characters.py).
 """
 
 import re
@@ -10,9 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from db.pool import JsonObject
+from service.text.hidden_characters import show_hidden_characters
 from service.text.passages import LEAST_PASSAGE_CHARACTERS, Passage, mark_passage
 from service.text.subject import text_with_subject
-from service.text.visible import show_hidden_characters
 
 Kept = dict[str, list[int]]
 NOBODY = "user"  # a speaker who is nobody in particular

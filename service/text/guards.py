@@ -7,7 +7,7 @@ was.
 import re
 from collections.abc import Iterable
 
-from service.text.reading import Mark, Read, Reading
+from service.text.marks import Mark, Read, Reading
 
 _WORD = re.compile(r"\w+(?:['-]\w+)*")
 

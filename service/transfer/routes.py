@@ -19,9 +19,9 @@ from service.http.json_replies import reply_json
 from service.http.parameters import NamespaceInPath
 from service.spool import Behind, Spool
 from service.transfer.export import export_lines
-from service.transfer.foreign.run import import_spool
-from service.transfer.foreign.write import Report
-from service.transfer.load import Load
+from service.transfer.foreign.import_run import import_spool
+from service.transfer.foreign.record_writer import Report
+from service.transfer.import_lines import Load
 from service.transfer.markdown import markdown_lines
 from service.transfer.reading.job import LOCI
 from service.transfer.reading.process import start_reading

@@ -6,7 +6,7 @@ from service.dreams.enrichment import enrich_memory
 from service.jobs.runner import Handler
 from service.models.umap_job import run_layout
 from service.recall.tuning import run_tuning
-from service.retain.settling import settle_pairs
+from service.retain.settle_contradictions import settle_pairs
 
 HANDLERS: dict[str, Handler] = {
     "dream": run_dream,

@@ -41,7 +41,7 @@ from service.models.vector_batches import BATCH_TEXTS, ENTITIES, MEMORIES, C, Qu
 from service.observability.logs import LogContext, described_error, log_context
 from service.observability.metrics import EMBEDDED, FAILURES, WORK_ROWS, WORK_SECONDS, WORKED_AT
 from service.supervision import Supervisor
-from service.text.names import find_names, list_name_phrases
+from service.text.proper_nouns import find_names, list_name_phrases
 from service.worker.process_priority import Priorities
 
 log = logging.getLogger(__name__)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from service.text.names import find_names, list_name_phrases
+from service.text.proper_nouns import find_names, list_name_phrases
 
 
 @pytest.mark.row("R9")

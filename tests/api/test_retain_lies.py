@@ -53,7 +53,7 @@ def match(data: Row) -> Row:
 )
 def test_what_speaks_of_something_else_ends_nothing(api: Api, known: str, told: str, caplog: pytest.LogCaptureFixture) -> None:
     old = api.write(known)
-    with caplog.at_level(logging.WARNING, "service.retain.facts"), model(api, about("update", known, confidence=1.0)):
+    with caplog.at_level(logging.WARNING, "service.retain.retain_text"), model(api, about("update", known, confidence=1.0)):
         (decision,) = retain(api, told)["decisions"]
     assert (decision["superseded"], decision["decided_by"]) == (None, "rules")
     assert contents(api) == sorted([known, told])
@@ -84,7 +84,7 @@ def test_what_speaks_of_the_same_may_end_it(api: Api, known: str, told: str) -> 
 @pytest.mark.parametrize("say", [match, mislead], ids=["each its own", "each the first"])
 def test_a_call_that_would_end_much_ends_nothing_and_loses_nothing(api: Api, say: Any, caplog: pytest.LogCaptureFixture) -> None:
     ok(api.post("/memories/batch", {"items": [{"content": text} for text in TEN]}))
-    with caplog.at_level(logging.WARNING, "service.retain.facts"), model(api, say):
+    with caplog.at_level(logging.WARNING, "service.retain.retain_text"), model(api, say):
         answer = retain(api, "\n".join(TOLD))
     ended = [row["superseded"] for row in answer["decisions"] if row["superseded"]]
     assert len(contents(api)) == 20 - len(ended)
@@ -93,7 +93,7 @@ def test_a_call_that_would_end_much_ends_nothing_and_loses_nothing(api: Api, say
     if say is match:
         why = "10 facts would end by it in one call; the setting dream_removed_share (0.1) allows 1"
         assert [why in row["reason"] for row in answer["decisions"]] == [True] * 10
-        said = [record.getMessage() for record in caplog.records if record.name == "service.retain.facts"]
+        said = [record.getMessage() for record in caplog.records if record.name == "service.retain.retain_text"]
         assert said[-1].endswith("guards refused: breaker 10")
 
 

@@ -141,7 +141,7 @@ def test_demo_shows_the_graph_the_chain_and_the_hierarchy(loci: Loci) -> None:
 
 
 def test_every_memory_entity_and_edge_of_the_demo_is_what_import_accepts() -> None:
-    from service.transfer.load import KINDS
+    from service.transfer.import_lines import KINDS
 
     _, kinds = read_demo()
     for name, kind in KINDS.items():

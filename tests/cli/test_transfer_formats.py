@@ -19,10 +19,10 @@ import pytest
 from loci.models.transfer import ImportFormat
 from service.transfer.foreign import sources
 from service.transfer.foreign.formats import FORMATS
+from service.transfer.foreign.import_run import record_of
 from service.transfer.foreign.recognise import recognise_format
 from service.transfer.foreign.records import ImportNotes, Link, Memory, Record, Unreadable
 from service.transfer.foreign.rows import Rows
-from service.transfer.foreign.run import record_of
 from service.transfer.foreign.sources import open_source
 from service.transfer.foreign.values import end_of, parse_moment
 from service.transfer.reading.__main__ import read_records

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from service.transfer.foreign.whose import begins_with_a_name, said_of_user
+from service.transfer.foreign.speakers import begins_with_a_name, said_of_user
 from tests.cli.conftest import Loci
 from tests.cli.test_transfer_foreign import exported, imported
 from tests.foreign import BASIC, COGX, GRAPHITI, LANGGRAPH, MCP, OKF, one, rows

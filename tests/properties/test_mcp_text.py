@@ -13,7 +13,7 @@ from service.mcp.profiles.catalogue import PROFILES
 from service.mcp.result_texts import format_value
 from service.mcp.tool import Tool, schema_of
 from service.mcp.tools.catalogue import TOOLS
-from service.text.visible import visible_values
+from service.text.hidden_characters import visible_values
 from tests.services import openapi_document
 
 Schema = dict[str, Any]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.text.facts import split_facts
+from service.text.fact_splitting import split_facts
 
 PIECES = st.sampled_from(
     [

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.text.guards import find_invented_marks, find_missing_marks, kept_share, names_in, numbers_in
-from service.text.reading import _CODE, Read, _is_code
+from service.text.marks import _CODE, Read, _is_code
 from tests.texts import reader
 
 PIECES = st.sampled_from(

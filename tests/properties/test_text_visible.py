@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.text.visible import show_hidden_characters, visible_json, visible_values
+from service.text.hidden_characters import show_hidden_characters, visible_json, visible_values
 
 HIDDEN = st.sampled_from(
     "\x00\x07\x08\x1b\x7f\x85\x9b\xad\u061c\u200b\u200c\u200d\u200e\u202a\u202e\u2028\u2060\u2066\u2069\u3164\ufe0f\ufeff\ufff9\r"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from psycopg.errors import InvalidParameterValue, NoDataFound, UniqueViolation
 from psycopg.types.json import Jsonb
 
-from service.text.names import find_names, list_name_phrases
+from service.text.proper_nouns import find_names, list_name_phrases
 from tests.factories import Row, World, stated
 from tests.undoing import observe, operation, undo
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, ValidationInfo, field_validator
 
-from service.text.validation import reword_validation
+from service.text.validation_messages import reword_validation
 
 
 class Item(BaseModel):

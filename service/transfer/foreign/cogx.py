@@ -6,6 +6,7 @@ from pathlib import PurePosixPath
 from service.transfer.foreign.items import iterate_line_values, make_records
 from service.transfer.foreign.records import Entity, ImportNotes, Json, Memory, Record, Turn, Unreadable
 from service.transfer.foreign.sources import File, Source
+from service.transfer.foreign.speakers import said_of_user
 from service.transfer.foreign.values import (
     WrongValue,
     edge_type,
@@ -21,7 +22,6 @@ from service.transfer.foreign.values import (
     text_of,
     words_of,
 )
-from service.transfer.foreign.whose import said_of_user
 
 VERSION = "0.1"
 FILES = ("entities.jsonl", "documents.jsonl", "memories.jsonl", "memory_blocks.jsonl", "facts.jsonl", "episodes.jsonl")

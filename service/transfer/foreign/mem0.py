@@ -6,6 +6,7 @@ from service.transfer.foreign.items import first_of, is_list, iterate_items, mak
 from service.transfer.foreign.markdown import front_matter
 from service.transfer.foreign.records import Edge, Entity, ImportNotes, Json, Link, Memory, Record
 from service.transfer.foreign.sources import File, Source
+from service.transfer.foreign.speakers import said_of_user
 from service.transfer.foreign.values import (
     WrongValue,
     edge_type,
@@ -19,7 +20,6 @@ from service.transfer.foreign.values import (
     text_of,
     words_of,
 )
-from service.transfer.foreign.whose import said_of_user
 
 LISTS = ("results", "memories", "items")
 TEXTS = ("memory", "data", "text", "content")

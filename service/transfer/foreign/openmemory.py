@@ -7,9 +7,9 @@ from typing import Any
 from service.transfer.foreign.items import iterate_line_values, make_records, preview_first_value
 from service.transfer.foreign.records import ImportNotes, Json, Memory, Record, Unreadable
 from service.transfer.foreign.sources import File, Source, unpack_file
+from service.transfer.foreign.speakers import said_of_user
 from service.transfer.foreign.sqlite import MAGIC, openmemory_rows
 from service.transfer.foreign.values import WrongValue, keep_stated_fields, object_of, parse_moment, text_of, words_of
-from service.transfer.foreign.whose import said_of_user
 
 STATES = ("active", "paused", "archived", "deleted")
 NAMES = (("user", "user_id"), ("apps.item", "name"), ("categories.item", "name"))

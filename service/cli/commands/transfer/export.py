@@ -16,7 +16,7 @@ from service.cli.commands.transfer.folder import write_folder
 from service.cli.framework import Failure, Namespace, message_printer, tell_result, wants_json
 from service.cli.output import echo, make_console, print_json
 from service.cli.rest import open_service
-from service.text.visible import visible_json
+from service.text.hidden_characters import visible_json
 
 
 class Form(StrEnum):

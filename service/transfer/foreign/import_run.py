@@ -7,10 +7,10 @@ from typing import Any
 from db.errors import FieldError, Invalid
 from service.spool import Spool
 from service.transfer.foreign.formats import FORMATS
+from service.transfer.foreign.record_writer import Report, write_records
 from service.transfer.foreign.records import Edge, Entity, ImportNotes, Json, Link, Memory, Record, Turn
 from service.transfer.foreign.rows import Rows
-from service.transfer.foreign.write import Report, write_records
-from service.transfer.load import Load, Open, load_lines
+from service.transfer.import_lines import Load, Open, load_lines
 from service.transfer.reading.job import LINES
 from service.transfer.reading.process import Frame, Reading, start_reading
 

@@ -2,7 +2,7 @@
 
 Words and numbers are the database's to read (loci_api.text_marks), as it reads them where facts are written. Spelling alone is read
 here: capitals, quotation marks, and words that are spelt like no language. In languages that mark no names (Chinese, Arabic), only
-words in another script and names that service/text/names.py knows are found.
+words in another script and names that service/text/proper_nouns.py knows are found.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from db.text import TextMarks
-from service.text.names import UNSPACED, find_names, is_german
+from service.text.proper_nouns import UNSPACED, find_names, is_german
 
 Span = tuple[int, int]
 T = TypeVar("T")

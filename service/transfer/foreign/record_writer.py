@@ -15,7 +15,7 @@ from db.pool import JsonObject, Transaction
 from db.retries import with_retries
 from service.transfer.foreign.records import Edge, Entity, ImportNotes, Link, Memory, Record, Turn
 from service.transfer.foreign.rows import Row, Rows
-from service.transfer.load import Open
+from service.transfer.import_lines import Open
 
 BATCH, BATCH_BYTES = 1000, 1024 * 1024  # rows of a kind, and bytes of all that wait
 Write = Callable[[Transaction, list[JsonObject]], Awaitable[list[JsonObject]]]

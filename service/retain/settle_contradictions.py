@@ -12,14 +12,14 @@ from db.errors import NeedsModel
 from db.jobs import jobs
 from db.pool import JsonObject, Transaction
 from db.retain import PairToSettle
-from service.dreams.days import day_of
+from service.dreams.utc_days import day_of
 from service.jobs.job import Job
 from service.llm.answer_parsing import Answer
 from service.llm.schemas import mark_bounded_list, mark_shown_number, share, text_of
 from service.models.calls import ask_model, part_that_fits
 from service.resources import Resources
 from service.text.guards import same_subject
-from service.text.reading import Read, with_readings
+from service.text.marks import Read, with_readings
 from service.text.subject import format_statement
 from service.uuid7 import uuid7
 

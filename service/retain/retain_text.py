@@ -29,9 +29,9 @@ from service.retain.rules_or_model import (
     refusal_of,
     texts_read_by,
 )
-from service.retain.settling import enqueue_settling
-from service.text.facts import split_facts
-from service.text.reading import with_readings
+from service.retain.settle_contradictions import enqueue_settling
+from service.text.fact_splitting import split_facts
+from service.text.marks import with_readings
 from service.text.subject import format_statement
 
 log = logging.getLogger(__name__)
