@@ -18,7 +18,7 @@ async def finish_despite_cancel(work: Coroutine[Any, Any, T], within: float | No
             _ = each.cancelled() or each.exception()  # raised to who waits, or to nobody
 
 
-def hear_cancellation() -> None:
+def raise_if_cancelled() -> None:
     """Raise CancelledError where this task was cancelled and something that it called has swallowed that.
 
     `asyncio.wait_for` of Python 3.11 does so, where what it waits for ends at the same moment; pools of connections wait with it.

@@ -28,7 +28,7 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import DictRow
 from psycopg_pool import PoolClosed, PoolTimeout
 
-from db.cancellation import hear_cancellation
+from db.cancellation import raise_if_cancelled
 from db.pool import Pool, position_of, without_head
 
 log = logging.getLogger(__name__)
@@ -195,7 +195,7 @@ class Standbys:
     async def watch_primary(self) -> None:
         """Note where the primary's log is, until cancelled. While it is away, standbys grow old."""
         while True:
-            hear_cancellation()
+            raise_if_cancelled()
             asked = time.monotonic()
             try:
                 row = await _read_position(self._primary)
@@ -208,7 +208,7 @@ class Standbys:
     async def watch_standby(self, standby: Standby) -> None:
         """Note how far a standby has come, until cancelled; leave it out while it does not answer."""
         while True:
-            hear_cancellation()
+            raise_if_cancelled()
             was = standby.up
             looking = asyncio.create_task(standby.ask_position())
             looking.add_done_callback(_let_be)

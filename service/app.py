@@ -17,7 +17,7 @@ from starlette.types import Lifespan
 
 from db import health
 from db.access.keys import Lease, lease_requests
-from db.cancellation import finish_despite_cancel, hear_cancellation
+from db.cancellation import finish_despite_cancel, raise_if_cancelled
 from db.embedded import EmbeddedServer
 from db.migrate import upgrade
 from db.pool import LOW_PRIORITY_CONNECTIONS, Connection, Pool, make_pool, primary_url
@@ -151,7 +151,7 @@ async def _lease_from_pool(pool: Pool, default: int | None, key_hash: bytes, wan
 async def _write_usage_forever(state: State) -> None:
     """Every second: write what keys were used for, and give back what they may not use any more."""
     while True:
-        hear_cancellation()
+        raise_if_cancelled()
         await asyncio.sleep(WRITE_SECONDS)
         await finish_despite_cancel(_settle_usage(state, everything=False))  # what it has taken is counted nowhere else
 

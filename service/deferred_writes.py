@@ -14,7 +14,7 @@ from itertools import groupby
 import psycopg
 from psycopg_pool import PoolClosed, PoolTimeout
 
-from db.cancellation import hear_cancellation
+from db.cancellation import raise_if_cancelled
 from db.errors import Unavailable, translate_error
 from db.pool import Note, Origin, Pool, open_transaction
 from service.observability.metrics import NOTES, NOTES_LOST
@@ -51,7 +51,7 @@ class PrimaryWriteQueue:
     async def write_until_end(self) -> None:
         """Write what waits, until cancelled."""
         while True:
-            hear_cancellation()
+            raise_if_cancelled()
             await self._some.wait()
             if not await self.write_waiting_notes():
                 await asyncio.sleep(RETRY_SECONDS)

@@ -5,7 +5,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable
 
-from db.cancellation import hear_cancellation
+from db.cancellation import raise_if_cancelled
 from db.retries import Backoff
 from service.observability.logs import LogContext, log_context
 from service.observability.metrics import TASKS_ENDED, TASKS_FAILING
@@ -47,7 +47,7 @@ class Supervisor:
     async def _keep_running(self, name: str, work: Work) -> None:
         failures = 0
         while True:
-            hear_cancellation()
+            raise_if_cancelled()
             began = time.monotonic()
             why = await self._run_once(name, work)
             now = time.monotonic()
@@ -55,7 +55,7 @@ class Supervisor:
             TASKS_ENDED.labels(name).inc()
             TASKS_FAILING.labels(name).set(1)
             failures = 1 if now - began > SOUND else failures + 1
-            hear_cancellation()
+            raise_if_cancelled()
             await asyncio.sleep(RESTARTS.pause_after(failures))
 
     async def _run_once(self, name: str, work: Work) -> str:
@@ -64,7 +64,7 @@ class Supervisor:
             try:
                 await work()
             except asyncio.CancelledError:
-                hear_cancellation()
+                raise_if_cancelled()
                 why = "cancelled itself"
                 log.error("the background task %s %s; it is started again", name, why)
             except Exception as error:

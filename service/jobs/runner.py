@@ -19,7 +19,7 @@ from procrastinate.job_context import AbortReason
 from psycopg_pool import PoolTimeout
 
 from db import traces
-from db.cancellation import hear_cancellation
+from db.cancellation import raise_if_cancelled
 from db.errors import NeedsModel
 from db.jobs import jobs
 from db.jobs.jobs import JobFailures
@@ -121,7 +121,7 @@ class Runner:
             except Away as error:
                 log.warning("jobs wait %.0f s: %s", pause, described_error(error.__cause__ or error))
             FAILURES.labels("jobs").inc()
-            hear_cancellation()
+            raise_if_cancelled()
             await asyncio.sleep(pause)
             failures = 1 if time.monotonic() - began > SOUND * pause else failures + 1
 
@@ -129,10 +129,10 @@ class Runner:
         queue = make_queue(self._url, self._run_job, _RetryAtRequestedTime(), self._unsaid)
         try:
             await queue.open_async()
-            hear_cancellation()
+            raise_if_cancelled()
             async with self._open_transaction("resume_jobs") as tx:
                 await jobs.resume_jobs(tx, settings=self._resources.settings.llm.settings_hash)
-            hear_cancellation()
+            raise_if_cancelled()
             worker = Worker(
                 app=queue,
                 queues=["loci"],
@@ -179,7 +179,7 @@ class Runner:
                     log.warning("job %s: its worker was lost; it %s", row["id"], "is dead" if row["dead"] else "waits again")
             except Away as error:
                 log.warning("lost jobs are not looked for: %s", described_error(error.__cause__ or error))
-            hear_cancellation()
+            raise_if_cancelled()
             await asyncio.sleep(settings.heartbeat)
 
     async def _run_job(self, context: procrastinate.JobContext, **_: Any) -> None:

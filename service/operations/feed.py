@@ -15,7 +15,7 @@ import psycopg
 from psycopg_pool import PoolClosed, PoolTimeout
 
 from db import operations
-from db.cancellation import hear_cancellation
+from db.cancellation import raise_if_cancelled
 from db.errors import DeadlineExceeded, LociError, Moved, RateLimited, Unavailable, translate_error
 from db.operations import ChangeRow
 from db.pool import JsonObject, Transaction
@@ -130,7 +130,7 @@ class Feed:
     async def look_until_end(self) -> None:
         """Look at the feeds while anybody waits, until cancelled. While the database is away, readers see for themselves."""
         while True:
-            hear_cancellation()
+            raise_if_cancelled()
             await self._wanted.wait()
             try:
                 async with operations.glance_at_feeds(self._url) as glance:
@@ -146,7 +146,7 @@ class Feed:
         self.wake_waiters(None)  # what came before the first look
         last_waited = time.monotonic()
         while self._waiters or time.monotonic() - last_waited < LINGER:
-            hear_cancellation()
+            raise_if_cancelled()
             with suppress(TimeoutError):
                 async with asyncio.timeout(LOOK_EVERY):
                     await self._grown.wait()

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import psycopg
 from psycopg_pool import PoolClosed, PoolTimeout
 
-from db.cancellation import hear_cancellation
+from db.cancellation import raise_if_cancelled
 from db.errors import LociError
 from db.models.memory_pieces import store_memory_pieces
 from db.pool import OPERATOR, Origin, Pool, open_transaction
@@ -82,7 +82,7 @@ class PieceStore:
                 log.info("what a reranker has read is not kept (%s)", type(error).__name__)
             finally:
                 self._queue.task_done()
-            hear_cancellation()
+            raise_if_cancelled()
 
     async def wait_until_empty(self) -> None:
         """Wait until all that was put is written."""

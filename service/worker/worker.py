@@ -20,7 +20,7 @@ from psycopg_pool import PoolTimeout
 
 from db import facts, operations, statistics, traces
 from db.access import analysts
-from db.cancellation import hear_cancellation
+from db.cancellation import raise_if_cancelled
 from db.graph import decay as db_decay
 from db.graph import names
 from db.models import calls, embeddings
@@ -154,7 +154,7 @@ class Worker:
         failures = 0
         woken = self._woken.setdefault(name, asyncio.Event())
         while True:
-            hear_cancellation()
+            raise_if_cancelled()
             began = time.monotonic()
             try:
                 busy = await self._run_timed_step(name, step)
@@ -165,10 +165,10 @@ class Worker:
                 pause = AFTER_FAILURES.pause_after(failures)
                 with log_context(LogContext(work=name)):
                     log.warning("worker (%s) waits %.0f s: %s", name, pause, described_error(error))
-                hear_cancellation()
+                raise_if_cancelled()
                 await asyncio.sleep(pause)
                 continue
-            hear_cancellation()  # before the wait, which may be a minute
+            raise_if_cancelled()  # before the wait, which may be a minute
             took = time.monotonic() - began  # a look that takes long, as behind an old transaction, is made less often
             if not busy:
                 with suppress(TimeoutError):

@@ -99,7 +99,7 @@ comment on function loci_internal.content_hash(text) is
 -- are stated, each as the last of several items has it; refuse refuses the write. The outcomes come back with the names
 -- of the fields that were stated otherwise and not taken over (ignored); of a vector that is only that it was stated.
 -- Two look-ups by primary key a duplicate. Errors: 23505 (memories_duplicate).
-create or replace function loci_internal.settle_duplicates(
+create or replace function loci_internal.apply_on_duplicate(
     p_namespace_id integer, p_items loci_internal.memory_input[], p_outcomes loci_internal.memory_outcome[],
     p_at timestamptz)
 returns loci_internal.memory_outcome[]
@@ -149,7 +149,7 @@ begin
             where i.ordinal = o.ordinal) l on o.duplicate
         order by o.ordinal);
 end $$;
-comment on function loci_internal.settle_duplicates(integer, loci_internal.memory_input[],
+comment on function loci_internal.apply_on_duplicate(integer, loci_internal.memory_input[],
                                                     loci_internal.memory_outcome[], timestamptz) is
     'Refuse duplicates or let them update the memory that took them in, as items ask; says what was not taken over.';
 

@@ -43,7 +43,7 @@ begin
         perform loci_internal.place_memories(v_ns, v_items, v_outcomes);
     end if;
     if exists (select from unnest(v_outcomes) o where o.duplicate) then
-        v_outcomes := loci_internal.settle_duplicates(v_ns, v_items, v_outcomes, v_at);
+        v_outcomes := loci_internal.apply_on_duplicate(v_ns, v_items, v_outcomes, v_at);
     end if;
     perform loci_internal.upsert_memory_vectors(v_ns, array_agg(o.id), array_agg(i.embedding::halfvec))
     from unnest(v_items) i join unnest(v_outcomes) o on o.ordinal = i.ordinal and not o.duplicate

@@ -36,7 +36,7 @@ begin
             where u.ordinal = v_ordinal and (u.lineage is null or u.lineage <> all (v_over))
               and (u.fact is null or u.fact <> all (v_gone))
             order by u.nth), p_items -> v_ordinal ->> 'source', v_settings);
-        v_decision := loci_internal.spare_what_others_said(p_namespace_id, p_items, v_decision);
+        v_decision := loci_internal.keep_user_facts_from_assistant(p_namespace_id, p_items, v_decision);
         if v_decision.action = 'nothing' then
             v_gone := v_gone || v_ordinal;
         elsif v_decision.action = 'update' and v_decision.signal is not null then

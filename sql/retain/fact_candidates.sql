@@ -134,8 +134,8 @@ comment on function loci.fact_candidates(text, jsonb, integer) is
 -- An assistant's words (an item whose source is assistant) end nothing that others told: where a decision would make a
 -- version of that, the fact becomes a memory of its own, linked (contradicts). Any other decision stays as it is. One
 -- probe of the primary key, for such a decision alone.
-create or replace function loci_internal.spare_what_others_said(p_namespace_id integer, p_items jsonb,
-                                                                p_decision loci_api.fact_decision)
+create or replace function loci_internal.keep_user_facts_from_assistant(p_namespace_id integer, p_items jsonb,
+                                                                        p_decision loci_api.fact_decision)
 returns loci_api.fact_decision
 language plpgsql stable set search_path = ''
 as $$
@@ -159,5 +159,5 @@ begin
                                                  'type', 'contradicts', 'strength', p_decision.confidence))
             || coalesce(p_decision.links, '[]'), '[]')::loci_api.fact_decision;
 end $$;
-comment on function loci_internal.spare_what_others_said(integer, jsonb, loci_api.fact_decision) is
+comment on function loci_internal.keep_user_facts_from_assistant(integer, jsonb, loci_api.fact_decision) is
     'A decision about a fact; what an assistant said ends nothing that others told.';

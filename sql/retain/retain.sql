@@ -34,7 +34,7 @@ begin
             then loci_internal.decide_facts(v_ns, v_facts,
                                             array(select k from loci.fact_candidates(p_namespace, p_items) k),
                                             p_items)
-            else array(select loci_internal.spare_what_others_said(v_ns, p_items, d)
+            else array(select loci_internal.keep_user_facts_from_assistant(v_ns, p_items, d)
                        from unnest(loci_internal.parse_fact_decisions(v_ns, p_decisions, v_facts)) d
                        order by d.ordinal) end;
         exit when p_dry_run or loci_internal.lock_facts(v_ns, v_decisions, case
