@@ -278,6 +278,18 @@ def key_hash_of(authorization: str) -> bytes:
     return hash_key(key.strip())
 
 
+def find_key_hash(request: Request, authorization: str | None) -> bytes | None:
+    """The hash of the key that a request or its session has; OPERATOR for none. Raises Unauthorized where one is needed."""
+    if authorization is not None:
+        return key_hash_of(authorization)
+    session: bytes | None = getattr(request.state, "session", None)
+    if session is not None:
+        return session
+    if request.app.state.loci.settings.requires_keys and not request.scope.get(OWNER):
+        raise Unauthorized(KEY_NEEDED, hint=MAKE_KEY)
+    return OPERATOR
+
+
 async def get_caller(
     request: Request,
     authorization: Annotated[str | None, Header(description="Bearer <key>; not needed on loopback")] = None,
@@ -298,13 +310,7 @@ async def get_caller(
     A query that the route does not know is refused here, where every route comes by.
     """
     state: State = request.app.state.loci
-    key_hash = OPERATOR
-    if authorization is not None:
-        key_hash = key_hash_of(authorization)
-    elif (session := getattr(request.state, "session", None)) is not None:
-        key_hash = session
-    elif state.settings.requires_keys and not request.scope.get(OWNER):
-        raise Unauthorized(KEY_NEEDED, hint=MAKE_KEY)
+    key_hash = find_key_hash(request, authorization)
     for name in ONCE:
         if len(request.headers.getlist(name)) > 1:  # a proxy may have set one: which of them counts must not be a guess
             raise Invalid(f"{name} must be sent once", [FieldError(name, "must be sent once")])

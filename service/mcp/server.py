@@ -89,9 +89,8 @@ def make_server(
     async def use_tool(context: Context, tool: Tool, arguments: JsonObject) -> CallToolResult:
         sent, encoding = (headers or {}, "utf-8") if context.request is None else (context.request.headers, "latin-1")
         user = sent.get(USER, "").encode(encoding).decode(errors="replace").strip()
-        forwarded = {
-            name.encode(): sent[name].encode(encoding) for name in FORWARDED if name in sent
-        }  # as bytes: any letters are taken
+        # As bytes: any letters are taken.
+        forwarded = {name.encode(): sent[name].encode(encoding) for name in FORWARDED if name in sent}
         with traces.span(f"tools/call {tool.name}", {"gen_ai.tool.name": tool.name}, parent=context_of(sent)):
             forwarded |= {name.encode(): value.encode() for name, value in trace_headers().items()}
             speaker = Speaker(_session_of_space(sent.get("x-space")), user)

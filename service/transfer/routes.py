@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, aclosing
+from functools import partial
 from typing import Annotated, Any
 
 import psycopg
@@ -89,16 +90,12 @@ async def import_namespace(
     what `auto` finds to be of no such format, are memories, entities and edges as the other routes take them, one a line.
     """
 
-    def open_transaction(into: str) -> AbstractAsyncContextManager[Transaction]:
-        return caller.transaction(None, into)
-
     def open_as(into: str | None, role: str | None) -> AbstractAsyncContextManager[Transaction]:
         return caller.transaction(role, into)
 
     foreign = format != LOCI
     if not foreign and (dry_run or account or valid_from_created):
-        wrong = [FieldError("format", "is loci, which has no dry_run, account or valid_from_created")]
-        raise Invalid("dry_run, account and valid_from_created are not for an export, which is all or nothing", wrong)
+        raise _make_wrong_options()
     await _may_import(caller, name, foreign=foreign)
     with caller.state.spools.open_spool(caller.owner, "import") as spool:
         async for data in request.stream():
@@ -112,11 +109,16 @@ async def import_namespace(
                 done: Restored | Report | Load = await import_spool(open_as, spool, format, report, **options)
             else:
                 async with start_reading(spool, LOCI) as process:
-                    done = await restore_namespace(open_transaction, process, namespace=name)
+                    done = await restore_namespace(partial(caller.transaction, None), process, namespace=name)
         except Refused as error:
             raise _make_problem(error) from None
     caller.state.worker.wake_queues()
     return reply_json(done.to_json(), 200, **caller.headers)
+
+
+def _make_wrong_options() -> Invalid:
+    wrong = [FieldError("format", "is loci, which has no dry_run, account or valid_from_created")]
+    return Invalid("dry_run, account and valid_from_created are not for an export, which is all or nothing", wrong)
 
 
 async def _may_import(caller: Caller, name: str, *, foreign: bool) -> None:
