@@ -1,7 +1,6 @@
-"""docs/requirements.md has every row once, with the tests that are marked with it. LOCI_WRITE_DOCS=1 (`make reference`) writes them."""
+"""docs/requirements.md has every row once, and every row has tests that are marked with it."""
 
 import ast
-import os
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -12,7 +11,7 @@ from tests.catalogue import ROOT
 PAGE = ROOT / "docs" / "requirements.md"
 COUNTS = {"M": 12, "G": 13, "S": 8, "R": 16, "W": 4, "L": 7, "X": 13}
 SURFACES = ["REST", "MCP", "SQL", "CLI"]
-ROW = re.compile(r"^\| ([A-Z]+\d*) \| (\*\*.*?) \| ([^|]*?) ?\| ([^|]*?) ?\|$", re.MULTILINE)
+ROW = re.compile(r"^\| ([A-Z]+\d*) \| \*\*", re.MULTILINE)
 REFERENCE = re.compile(r"\brows? ([MGSRWLX]\d+(?:(?:,| to| and) [MGSRWLX]\d+)*)")
 
 
@@ -30,31 +29,14 @@ def rows_of(marks: list[ast.expr]) -> Iterator[str]:
             yield from (str(ast.literal_eval(argument)) for argument in mark.args)
 
 
-def marked_tests() -> dict[str, list[str]]:
-    """Tests by row: their names, and paths of files that are marked as a whole."""
-    made: dict[str, list[str]] = {}
+def marked_rows() -> Iterator[str]:
+    """The rows that tests, and files of tests, are marked with."""
     for path in sorted((ROOT / "tests").rglob("test_*.py")):
-        tree = ast.parse(path.read_text())
-        for node in ast.walk(tree):
+        for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                for row in rows_of(node.decorator_list):
-                    made.setdefault(row, []).append(node.name)
+                yield from rows_of(node.decorator_list)
             elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == "pytestmark":
-                value = node.value
-                for row in rows_of(value.elts if isinstance(value, ast.List) else [value]):
-                    made.setdefault(row, []).append(str(path.relative_to(ROOT)))
-    return made
-
-
-def filled(text: str) -> str:
-    """The page with state and tests of each row."""
-    marked = marked_tests()
-
-    def row(found: re.Match[str]) -> str:
-        tests = marked.get(found[1], [])
-        return f"| {found[1]} | {found[2]} | {'held' if tests else 'not yet'} | {' '.join(f'`{name}`' for name in tests)} |"
-
-    return ROW.sub(row, text)
+                yield from rows_of(node.value.elts if isinstance(node.value, ast.List) else [node.value])
 
 
 def texts() -> Iterator[tuple[Path, str]]:
@@ -66,24 +48,16 @@ def texts() -> Iterator[tuple[Path, str]]:
 
 
 def test_every_row_is_there_once() -> None:
-    rows = [row for row, _, _, _ in ROW.findall(PAGE.read_text())]
+    rows = ROW.findall(PAGE.read_text())
     assert rows == [*(f"{letter}{n}" for letter, count in COUNTS.items() for n in range(1, count + 1)), *SURFACES]
 
 
-def test_every_row_names_the_tests_that_are_marked_with_it() -> None:
-    text = PAGE.read_text()
-    if os.environ.get("LOCI_WRITE_DOCS") == "1":
-        PAGE.write_text(filled(text))
-    else:
-        assert text == filled(text), "run `make reference`"
-
-
-def test_a_mark_names_a_row_that_is_there() -> None:
-    assert set(marked_tests()) <= {row for row, _, _, _ in ROW.findall(PAGE.read_text())}
+def test_every_row_has_a_test_that_holds_it_and_a_mark_names_a_row_that_is_there() -> None:
+    assert set(marked_rows()) == set(ROW.findall(PAGE.read_text()))
 
 
 def test_no_reference_leads_to_a_row_that_does_not_exist() -> None:
-    known = {row for row, _, _, _ in ROW.findall(PAGE.read_text())}
+    known = set(ROW.findall(PAGE.read_text()))
     assert [
         (path.name, id_)
         for path, text in texts()
