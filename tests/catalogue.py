@@ -19,5 +19,5 @@ _SCHEMA = "\n".join(
 TABLES = sorted(set(re.findall(r"^create (?:unlogged )?table loci_data\.(\w+)", _SCHEMA, re.MULTILINE)))
 RELATIONS = [*(f"loci_data.{name}" for name in TABLES), *(f"loci.{name}" for name in VIEWS)]
 PARTITIONS = [f"loci_data.{table}_{n:02}" for table in ("memory_texts", "memory_vectors", "entity_vectors") for n in (0, 7, 15)]
-_LIST = (ROOT / "docs" / "architecture.md").read_text().partition("\n## Subjects\n")[2].partition("\n## ")[0]
-SUBJECTS = re.findall(r"^\| `(\w+)` \|", _LIST, re.MULTILINE)  # the words that name the rooms of every layer
+_LIST = (ROOT / "docs" / "START.md").read_text().partition("\n## The 14 subjects\n\n")[2].partition("\n\n")[0]
+SUBJECTS = [each.split()[0] for each in _LIST.split("·")]  # the words that name the rooms of every layer

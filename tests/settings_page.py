@@ -15,6 +15,7 @@ from pydantic.fields import FieldInfo
 from service.settings import Settings
 from tests.catalogue import ROOT
 
+FEW = 5  # settings of a group that say the same as those of another, from which they are told in one line
 LARGEST = 10**8  # of a count: no bound that one would state
 PAGE = ROOT / "docs" / "settings.md"
 PART = re.compile(r"(<!-- (\w+) -->\n).*?(<!-- /\2 -->)", re.DOTALL)
@@ -36,15 +37,28 @@ def environment() -> str:
     """The service's settings: those of its own, then those of each group."""
     groups = {name: field for name, field in Settings.model_fields.items() if isinstance(field.default, BaseModel)}
     own = {name: field for name, field in Settings.model_fields.items() if name not in groups}
-    tables = [f"### Service\n\n{fields_table('LOCI_', own)}"]
+    tables = [f"### Service\n\n{fields_table('LOCI_', own, {})}"]
+    told: dict[tuple[str, ...], str] = {}  # what a setting says, and its name
     for name, group in groups.items():
-        tables.append(f"### {group.description}\n\n{fields_table(f'LOCI_{name.upper()}__', type(group.default).model_fields)}")
+        tables.append(
+            f"### {group.description}\n\n{fields_table(f'LOCI_{name.upper()}__', type(group.default).model_fields, told)}"
+        )
     return "\n".join(tables)
 
 
-def fields_table(prefix: str, fields: dict[str, FieldInfo]) -> str:
-    """Lines of fields, each under the name that it has in the environment."""
-    return table(row(variable(prefix, name, field), field) for name, field in fields.items())
+def fields_table(prefix: str, fields: dict[str, FieldInfo], told: dict[tuple[str, ...], str]) -> str:
+    """Lines of fields, each under the name that it has in the environment; those that another group has told, in one line."""
+    rows = [row(variable(prefix, name, field), field) for name, field in fields.items()]
+    new = [each for each in rows if each[1:] not in told]
+    same = [each[0] for each in rows if each[1:] in told]
+    if len(same) < FEW:
+        new, same = rows, []
+    for each in rows:
+        told.setdefault(each[1:], each[0])
+    if not same:
+        return table(new)
+    like = next(told[each[1:]] for each in rows if each[0] in same).partition("__")[0]
+    return f"{table(new)}- {', '.join(f'`{name}`' for name in same)}: as those of `{like}__…`\n"
 
 
 def row(name: str, field: FieldInfo) -> tuple[str, str, str, str]:

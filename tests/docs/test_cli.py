@@ -25,14 +25,10 @@ def row(path: str) -> str:
 
 
 def lists() -> str:
-    """A list of the verbs, and one for each noun. † marks what works on the database itself."""
-    tables = [("", [path for path in COMMANDS if " " not in path])]
-    tables += [(group, [path for path in COMMANDS if path.startswith(f"{group} ")]) for group in GROUPS if group]
-    made = []
-    for group, paths in tables:
-        title = f"### loci {group}\n\n{GROUPS[group].help}\n\n" if group else f"{MARK.strip()}: works on the database itself.\n\n"
-        made.append(title + "\n".join(map(row, paths)) + "\n")
-    return "\n" + "\n".join(made) + "\n"
+    """A line for each command: the verbs, then those of each noun. † marks what works on the database itself."""
+    nouns = [path for group in GROUPS if group for path in COMMANDS if path.startswith(f"{group} ")]
+    paths = [*(path for path in COMMANDS if " " not in path), *nouns]
+    return f"\n{MARK.strip()}: works on the database itself.\n\n" + "\n".join(map(row, paths)) + "\n\n"
 
 
 def test_the_page_of_the_command_line_lists_every_command() -> None:
