@@ -18,7 +18,7 @@ PINNED  = $(BIN)/$(PIP) --require-hashes -r requirements-build.lock && \
 LINKED := $(BIN)/$(PIP) --no-build-isolation --no-index -e client -e .
 COMPILE := $(TOOLS)/bin/uv pip compile --quiet --universal --python-version 3.11 --no-header --upgrade --generate-hashes --no-emit-package loci-pg-client
 
-.PHONY: help run page wheels sdists npm test test-page test-release test-model steady house check .types .page .layers .style bench reference lock sbom clean
+.PHONY: help run page wheels sdists npm test test-page test-release test-model house check .types .page .layers .style bench reference lock sbom clean
 
 help: ## Say what can be made
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/'
@@ -54,9 +54,6 @@ test-release: $(VENV)/.dev ## Run what `make test` leaves to those who release: 
 
 test-model: $(VENV)/.model ## Run what a scripted model cannot show, with a small real one: SmolLM2 and llama.cpp from wheels, 127 MB
 	LOCI_TEST_MODEL=1 $(BIN)/python -m pytest -n 0 -rs tests/llm/real
-
-steady: $(VENV)/.dev ## Run `make test` in fresh clones again and again, with other seeds and paces: RUNS=7
-	@$(BIN)/python -m tests.steady $(RUNS)
 
 house: $(VENV)/.dev ## Print how easy the code is to find one's way in
 	@$(BIN)/python -m tests.house

@@ -7,7 +7,7 @@ from pathlib import Path
 from migrations.sql_files import declared
 
 ROOT = Path(__file__).parents[1]
-PYTHONPATH = os.pathsep.join([str(ROOT), str(ROOT / "client"), str(ROOT / "tests" / "pace")])  # of processes that tests start
+PYTHONPATH = os.pathsep.join([str(ROOT), str(ROOT / "client")])  # of processes that tests start
 SCHEMAS = ("loci", "loci_api", "loci_internal")
 OBJECTS = declared()
 FUNCTIONS = sorted({item.name for item in OBJECTS if item.kind in ("function", "aggregate")})  # with their schemas

@@ -1,7 +1,7 @@
 """Fixtures: a server for the run, a clone of its template for each worker, a rolled-back transaction for each test.
 
 LOCI_TEST_URL names another server (as a superuser); LOCI_TEST_POSTGRES=16 takes the
-embedded PostgreSQL 16 instead of 18; LOCI_TEST_PACE makes things slow or fast.
+embedded PostgreSQL 16 instead of 18.
 """
 
 import gc
@@ -21,7 +21,6 @@ from hypothesis import HealthCheck, settings
 from tests import environment
 from tests.databases import Database, Server, place_of_servers, running_server
 from tests.factories import World, new_world
-from tests.pace import pace
 from tests.replay import pytest_sessionstart, pytest_terminal_summary
 from tests.services import Api, Service, new_api, ok, serve
 
@@ -45,13 +44,11 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 def pytest_configure(config: pytest.Config) -> None:
     """Make the run's folder; workers of pytest-xdist inherit its name. Commands that tests start hear Ctrl-C."""
-    pace.keep()
     gc.disable()  # until all tests are collected: modules and tests stay
     if hasattr(config, "workerinput"):
         return
     environment.forget()
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # processes that tests start would compile all of the project, each of them
-    pace.take_place()
     os.environ["LOCI_TEST_DIR"] = tempfile.mkdtemp(prefix="loci-tests-", dir=place_of_servers())
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in a run in the background: children would inherit that
         signal.signal(signal.SIGINT, signal.default_int_handler)

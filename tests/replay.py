@@ -9,7 +9,7 @@ import pytest
 from _pytest.terminal import TerminalReporter
 
 SHOWN = 20
-ASKED = ("LOCI_TEST_PACE", "LOCI_TEST_POSTGRES", "HYPOTHESIS_PROFILE")  # of the environment: what else a run was asked for
+ASKED = ("LOCI_TEST_POSTGRES", "HYPOTHESIS_PROFILE")  # of the environment: what else a run was asked for
 
 
 def seed_of(config: pytest.Config) -> int | None:

@@ -37,7 +37,7 @@ ELSEWHERE = "needs a machine, a file or a database of the reader's own"
 INSTALLS = "installs; tests/install does that from built wheels"
 UNRUN = {  # page: how a block begins, and why it is not run
     "README.md": {"git clone": INSTALLS},
-    "CONTRIBUTING.md": {"make run": INSTALLS, ".venv/bin/python -m pytest": "runs tests", "LOCI_TEST_PACE": "runs tests"},
+    "CONTRIBUTING.md": {"make run": INSTALLS, ".venv/bin/python -m pytest": "runs tests"},
     "docs/benchmarks.md": {"python -m bench": "takes hours", "pip install": INSTALLS},
     "docs/connect.md": {"loci serve": "changes the settings of other programs"},
     "docs/context.md": {"Recalled from": "what the request above it replied on another day"},

@@ -1,1 +1,0 @@
-"""What makes the service and the tests slow or fast, to find tests that race each other."""
