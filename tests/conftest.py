@@ -21,10 +21,10 @@ from hypothesis import HealthCheck, settings
 from tests import environment
 from tests.databases import Database, Server, place_of_servers, running_server
 from tests.factories import World, new_world
-from tests.replay import pytest_sessionstart, pytest_terminal_summary
+from tests.replay import pytest_sessionstart
 from tests.services import Api, Service, new_api, ok, serve
 
-__all__ = ["pytest_sessionstart", "pytest_terminal_summary"]  # hooks
+__all__ = ["pytest_sessionstart"]  # a hook
 
 GARBAGE = 20_000  # objects that may be garbage until somebody looks
 # What takes long, or waits for processes and not for the processor: the other worker works beside it.

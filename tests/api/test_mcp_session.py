@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from service.mcp.tools.catalogue import SMALL_TOOL_SET
-from tests.agent import STEPS
+from tests.api.agent import STEPS
 from tests.catalogue import ROOT
 from tests.services import Api
 from tests.tools import ERAS, Tools, over_http, said

@@ -16,9 +16,9 @@ from db import transfer
 from db.pool import JsonObject
 from tests.clients import client_of
 from tests.databases import Server
-from tests.foreign import SAMPLES, Sample
-from tests.rich import fill, moments
 from tests.services import Api, Service, eventually, new_api, ok, problem, serve
+from tests.transfer.foreign import SAMPLES, Sample
+from tests.transfer.rich import fill, moments
 
 
 @pytest.fixture(scope="module")

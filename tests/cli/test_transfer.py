@@ -16,8 +16,8 @@ from service.settings import get_settings
 from tests.cli.conftest import Loci
 from tests.databases import Database, Server
 from tests.factories import OPERATOR, World, act_as
-from tests.rich import NASTY, contents, fill, moments
 from tests.services import PATIENCE, eventually
+from tests.transfer.rich import NASTY, contents, fill, moments
 
 # Blocks follow the batches of the writes, and what they say is compared apart; restoring reckons fades_at by the rates in force, and is
 # an operation of its own. Feeds and locks belong to the namespace that is there. The worker compares restored facts anew.

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Loci
-from tests.foreign import GRAPHITI, MCP, SAMPLES, mem0_history
+from tests.transfer.foreign import GRAPHITI, MCP, SAMPLES, mem0_history
 
 FACTS = """select m.content, m.valid_from::text, m.valid_to::text, m.source, m.session_id, m.metadata, m.version, m.observations
            from loci_data.memories m join loci_data.namespaces n on n.id = m.namespace_id where n.name = %s order by m.doc_id"""

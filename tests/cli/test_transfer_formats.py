@@ -28,7 +28,7 @@ from service.transfer.foreign.values import end_of, parse_moment
 from service.transfer.reading.__main__ import read_records
 from service.transfer.reading.output import Output
 from tests.catalogue import ROOT
-from tests.foreign import CHATGPT, CLAUDE, CLAUDE_MEMORIES, SAMPLES, Sample, mem0_history, message
+from tests.transfer.foreign import CHATGPT, CLAUDE, CLAUDE_MEMORIES, SAMPLES, Sample, mem0_history, message
 
 OTHERS = ROOT.parent / "shared" / "import-samples"  # more of them, where there are
 EXPECTED = {

@@ -25,7 +25,7 @@ from service.transfer.reading.__main__ import read_records
 from service.transfer.reading.confinement import NICENESS
 from service.transfer.reading.job import AUTO, LINES, Job
 from service.transfer.reading.output import Output, Refused
-from tests.foreign import message
+from tests.transfer.foreign import message
 
 MIB = 1024 * 1024
 PATIENCE = 120

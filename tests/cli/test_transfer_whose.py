@@ -9,7 +9,7 @@ import pytest
 from service.transfer.foreign.speakers import begins_with_a_name, said_of_user
 from tests.cli.conftest import Loci
 from tests.cli.test_transfer_foreign import exported, imported
-from tests.foreign import BASIC, COGX, GRAPHITI, LANGGRAPH, MCP, OKF, one, rows
+from tests.transfer.foreign import BASIC, COGX, GRAPHITI, LANGGRAPH, MCP, OKF, one, rows
 
 pytestmark = pytest.mark.row("M11")
 

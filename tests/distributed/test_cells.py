@@ -18,9 +18,9 @@ from db.cells.cells import add_cell, check_cells, release_namespace, remove_cell
 from db.cells.database import CellError
 from db.cells.move import STEPS, move_namespace, plan_move
 from tests.distributed.cells import Pair, running_cells
-from tests.rich import contents as contents_of
-from tests.rich import fill as fill_richly
 from tests.services import eventually, is_settled, ok, problem, serve
+from tests.transfer.rich import contents as contents_of
+from tests.transfer.rich import fill as fill_richly
 
 AGAIN = 503
 VECTORS = {"provider": "static"}

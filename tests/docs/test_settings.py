@@ -17,9 +17,9 @@ from pydantic import BaseModel
 
 from service.cli.config import known_names
 from service.settings import Settings
-from tests import settings_page
 from tests.catalogue import ROOT, SUBJECTS
 from tests.databases import as_shipped
+from tests.docs import settings_page
 from tests.environment import TOLD
 from tests.factories import World
 

@@ -33,9 +33,9 @@ from db.pool import Origin
 from service.access import analysts
 from tests.databases import Database, Server
 from tests.factories import OPERATOR, act_as
+from tests.faults.hostile import Enemy, at_work
 from tests.faults.test_access_isolation_load import READS, WRITES, name_of, strays
 from tests.faults.test_http_processes import Process, kill
-from tests.hostile import Enemy, at_work
 from tests.model_server import garbage, model_server
 from tests.services import PATIENCE, eventually
 

@@ -11,8 +11,8 @@ import psycopg
 import pytest
 
 from tests.databases import Server
-from tests.rich import contents
 from tests.services import PATIENCE, Api, Service, eventually, new_api, ok, serve
+from tests.transfer.rich import contents
 
 SIZE = 10
 EXPORTS = 3

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.agent import STEPS
+from tests.api.agent import STEPS
 from tests.catalogue import ROOT
 from tests.databases import Server
 from tests.services import serve

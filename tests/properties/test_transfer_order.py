@@ -21,7 +21,7 @@ from service.transfer.foreign.rows import Rows
 from service.transfer.foreign.values import replace_unstorable
 from tests.cli.test_transfer_formats import read
 from tests.factories import Row, World, day, new_world
-from tests.foreign import rows
+from tests.transfer.foreign import rows
 
 
 class Version(NamedTuple):

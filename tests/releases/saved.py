@@ -11,7 +11,7 @@ import psycopg
 from psycopg import sql
 
 from tests.databases import Database, Server
-from tests.rich import fill
+from tests.transfer.rich import fill
 
 MADE = Path(__file__).parent / "made"
 NAMESPACE = "released"

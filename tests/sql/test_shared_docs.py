@@ -24,9 +24,9 @@ from psycopg import sql
 from db.access import analysts
 from db.pool import Origin
 from service.access.analysts import uri_of
-from tests import reference
 from tests.catalogue import ROOT
 from tests.databases import Database
+from tests.docs import reference
 from tests.services import eventually, is_settled, serve
 
 PAGES = {path.stem: path.read_text() for path in sorted(reference.FOLDER.glob("*.md"))}
