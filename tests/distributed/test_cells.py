@@ -22,6 +22,7 @@ from tests.services import eventually, is_settled, ok, problem, serve
 from tests.transfer.rich import contents as contents_of
 from tests.transfer.rich import fill as fill_richly
 
+pytestmark = pytest.mark.release
 AGAIN = 503
 VECTORS = {"provider": "static"}
 
@@ -130,6 +131,7 @@ def fill(pair: Pair, name: str, number: int = 1, count: int = 40) -> None:
     eventually(lambda: ok(client.get(f"/namespaces/{name}"))["pending_embeddings"] == 0)
 
 
+@pytest.mark.quick
 @pytest.mark.row("X12")
 def test_a_namespace_moves_there_and_back_under_writers_and_nothing_is_lost_or_doubled(pair: Pair) -> None:
     name = pair.team()
@@ -182,6 +184,7 @@ def ok_verify(pair: Pair, number: int, name: str) -> list[dict[str, Any]]:
         return connection.execute("select * from loci.verify(%s)", [name]).fetchall()
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize("by", ["header", "key", "operator"])
 def test_what_has_moved_is_refused_with_its_cell_and_never_answered_from_before(pair: Pair, by: str) -> None:
     name = pair.team()
@@ -201,6 +204,7 @@ def test_what_has_moved_is_refused_with_its_cell_and_never_answered_from_before(
     assert ok(pair.client(2, **headers[by]).get("/memories"))["items"][0]["content"] == "old answer"
 
 
+@pytest.mark.quick
 def test_a_stranger_learns_nothing_of_a_namespace_that_has_moved(pair: Pair) -> None:
     name, own = pair.team(), pair.team()
     stranger = pair.client(1, Authorization=f"Bearer {pair.key(1, own)}", **{"X-Namespace": name})
@@ -368,7 +372,6 @@ def holders(pair: Pair, name: str) -> list[int]:
     return [n for n in (1, 2) if pair.cells.value(n, f"select count(*) from loci_data.namespaces where name = '{name}'")]
 
 
-@pytest.mark.release
 @pytest.mark.parametrize("victim", ["source", "target"])
 @pytest.mark.parametrize("point", POINTS)
 def test_a_server_killed_anywhere_in_a_move_comes_back_and_the_same_command_ends_it(pair: Pair, point: str, victim: str) -> None:
@@ -395,7 +398,6 @@ def test_a_server_killed_anywhere_in_a_move_comes_back_and_the_same_command_ends
     eventually(lambda: check_cells(pair.cells.url(1)) == [])
 
 
-@pytest.mark.release
 def test_ten_moves_of_thousands_of_rows_under_writers_hold_them_shortly(pair: Pair) -> None:
     name = pair.team()
     fill(pair, name, count=1000)
@@ -502,7 +504,7 @@ def test_a_reader_of_all_namespaces_is_told_of_one_that_arrives(pair: Pair) -> N
     assert "brought along" in [each["content"] for each in feed(client, name)]
 
 
-@pytest.mark.parametrize(("count", "seconds"), [(5, 0.0), pytest.param(50, 60.0, marks=pytest.mark.release)])
+@pytest.mark.parametrize(("count", "seconds"), [(5, 0.0), (50, 60.0)])
 def test_keys_made_and_revoked_while_the_link_is_cut_are_right_soon_after(pair: Pair, count: int, seconds: float) -> None:
     name = pair.team(1)
     keys = [pair.key(1, name, "admin") for _ in range(count)]
@@ -543,6 +545,7 @@ def test_a_use_of_a_key_elsewhere_does_not_take_its_revocation_back(pair: Pair) 
     eventually(lambda: pair.cells.value(2, f"select revoked_at is not null from loci_data.api_keys where id = '{identity}'"))
 
 
+@pytest.mark.quick
 def test_deleting_a_namespace_takes_its_grants_in_every_cell_and_its_place_in_the_directory(pair: Pair) -> None:
     name = pair.team(1)
     pair.key(1, name)
@@ -553,6 +556,7 @@ def test_deleting_a_namespace_takes_its_grants_in_every_cell_and_its_place_in_th
     eventually(lambda: [pair.cells.value(2, each) for each in counts] == [0, 0])
 
 
+@pytest.mark.quick
 def test_a_name_that_is_taken_in_another_cell_is_taken(pair: Pair) -> None:
     name = pair.team(1)
     eventually(lambda: pair.cells.value(2, f"select count(*) from loci_data.namespace_cells where name = '{name}'") == 1)
@@ -565,6 +569,7 @@ def test_numbers_of_namespaces_are_of_the_range_of_their_cell(pair: Pair) -> Non
     assert [pair.cells.value(n, "select count(*) from loci_data.namespaces where name = 'default'") for n in (1, 2)] == [1, 0]
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize(
     ("asked", "said"), [("missing", "is not in this cell"), ("same", "is in cell 1"), ("elsewhere", "is not in this cell")]
 )

@@ -18,7 +18,7 @@ from tests.distributed.cells import Pair, running_cells
 from tests.distributed.haproxy import PROGRAM, HAProxy, running_haproxies
 from tests.services import eventually, ok, problem, serve
 
-pytestmark = pytest.mark.skipif(PROGRAM is None, reason="haproxy is not installed")
+pytestmark = [pytest.mark.release, pytest.mark.skipif(PROGRAM is None, reason="haproxy is not installed")]
 AGAIN = 503
 
 
@@ -128,6 +128,7 @@ def test_namespaces_of_two_cells_in_one_call_are_refused_with_their_cells(routed
     assert f"{near} is in cell 1, {far} is in cell 2" in said
 
 
+@pytest.mark.quick
 def test_a_stranger_is_not_told_in_which_cells_namespaces_are(routed: Routed) -> None:
     near, (far, _), own = routed.team(1), routed.far(), routed.team(1)
     stranger = routed.client(1, Authorization=f"Bearer {routed.key(1, own)}")
@@ -135,6 +136,7 @@ def test_a_stranger_is_not_told_in_which_cells_namespaces_are(routed: Routed) ->
     assert (reply.status_code, "cell" in reply.text) == (403, False)
 
 
+@pytest.mark.quick
 def test_a_stale_map_is_answered_with_the_right_cell_and_never_from_before(routed: Routed) -> None:
     name, _ = routed.far()
     proxy = routed.proxies[1]

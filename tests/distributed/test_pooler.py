@@ -44,12 +44,14 @@ def refusal(url: str, **stated: object) -> str:
     return str(refused.value)
 
 
+@pytest.mark.release
 @pytest.mark.row("X12")
 def test_behind_a_pooler_the_service_wants_a_way_around_it(pooler: Node) -> None:
     assert "set LOCI_DIRECT_URL" in refusal(pooler.url("loci_app"))
     assert "LOCI_DIRECT_URL leads through a pooler" in refusal(pooler.url("loci_app"), direct_url=pooler.url("loci_app"))
 
 
+@pytest.mark.release
 @pytest.mark.row("X12")
 def test_what_a_pooler_forgets_is_not_prepared(servers: Servers, pooler: Node) -> None:
     said = refusal(pooler.url("loci_app"), direct_url=servers.primary.url("loci_app"), prepare=True)
@@ -72,6 +74,7 @@ def test_memories_jobs_and_changes_work_through_a_pooler_with_fewer_sessions_tha
         eventually(lambda: len(ok(api.get("/changes", after="0", limit=100))["items"]) >= 10)
 
 
+@pytest.mark.release
 def test_doctor_recognises_a_pooler(servers: Servers, pooler: Node) -> None:
     def said(**stated: object) -> tuple[bool, str]:
         found = asyncio.run(examine_installation(settings(port=1, **stated), pooler.url("loci_app")))

@@ -27,6 +27,7 @@ from tests.distributed.servers import Node, Servers, running_servers
 from tests.faults.test_http_processes import Group, kill
 from tests.services import PATIENCE, Api, Service, eventually, new_api, ok, serve
 
+pytestmark = pytest.mark.release
 POSITION, SERVER = "X-Loci-Position", "X-Loci-Server"
 
 
@@ -65,6 +66,7 @@ def server_of(response: httpx.Response) -> str:
     return response.headers[SERVER]
 
 
+@pytest.mark.quick
 def test_reads_are_answered_by_standbys_and_writes_by_the_primary(api: Api, servers: Servers) -> None:
     wrote = api.post("/memories", {"content": "The tide tables are in the harbour office"})
     assert (wrote.status_code, server_of(wrote)) == (201, "primary")
@@ -78,6 +80,7 @@ def test_reads_are_answered_by_standbys_and_writes_by_the_primary(api: Api, serv
     assert [each["content"] for each in ok(asked)["results"]] == ["The tide tables are in the harbour office"]
 
 
+@pytest.mark.quick
 @pytest.mark.row("X12")
 def test_a_read_that_carries_a_position_is_never_answered_from_before_it(api: Api, served: Service, servers: Servers) -> None:
     for each in servers.standbys:
@@ -139,6 +142,7 @@ def test_what_a_standby_does_not_have_yet_is_asked_of_the_primary(api: Api, serv
             each.let_replay()
 
 
+@pytest.mark.quick
 @pytest.mark.row("X12")
 def test_a_no_says_which_server_said_it_and_none_where_none_did(api: Api) -> None:
     eventually(lambda: server_of(api.client.get("/memories")) == "standby")
@@ -349,6 +353,7 @@ def test_a_key_that_is_revoked_reads_from_a_standby_no_longer_than_it_may_be_beh
                 each.let_replay()
 
 
+@pytest.mark.quick
 def test_a_standby_shows_nobody_the_namespace_of_another(served: Service, api: Api, servers: Servers) -> None:
     api.write("Only for the pilots")
     with new_api(served) as other:

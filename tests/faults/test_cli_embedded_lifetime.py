@@ -150,6 +150,7 @@ def test_who_leaves_last_stops_it_and_one_that_was_killed_does_not_count(folder:
     assert not (folder / "pg" / "postmaster.pid").exists()
 
 
+@pytest.mark.release
 def test_many_that_start_at_once_use_one_server(folder: Path, start: Start) -> None:
     nothing_is_made(folder)
     users = [start() for _ in range(5)]
@@ -164,6 +165,7 @@ def test_many_that_start_at_once_use_one_server(folder: Path, start: Start) -> N
     assert not runs(folder)
 
 
+@pytest.mark.release
 def test_one_that_was_killed_while_it_made_the_data_hinders_nobody(folder: Path, start: Start) -> None:
     nothing_is_made(folder)
     never_done = USER.replace("server =", "Path.rename = lambda *_: sys.stdin.read()\nserver =")
@@ -230,6 +232,7 @@ def test_two_in_one_process_are_two_users_and_leaving_twice_is_leaving_once(fold
     assert not runs(folder)
 
 
+@pytest.mark.release
 def test_users_that_notice_a_dead_server_at_once_start_one(folder: Path) -> None:
     users = [EmbeddedServer(folder, VERSION) for _ in range(3)]
     before = postmaster(folder)
@@ -248,6 +251,7 @@ def test_users_that_notice_a_dead_server_at_once_start_one(folder: Path) -> None
     assert not runs(folder)
 
 
+@pytest.mark.release
 @pytest.mark.parametrize("told", TOLD)
 def test_a_service_under_uvicorn_stops_it(folder: Path, start: Start, told: signal.Signals) -> None:
     with reserved_port() as port:
@@ -258,6 +262,7 @@ def test_a_service_under_uvicorn_stops_it(folder: Path, start: Start, told: sign
     assert not runs(folder)
 
 
+@pytest.mark.release
 @pytest.mark.parametrize("told", [signal.SIGTERM, signal.SIGHUP])
 def test_a_command_that_is_told_to_end_stops_it(folder: Path, loci: Loci, told: signal.Signals) -> None:
     command = loci(*WAITS)
@@ -286,6 +291,7 @@ def watches(folder: Path) -> bool:
     return False
 
 
+@pytest.mark.release
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root starts a server as somebody else")
 def test_processes_that_are_the_first_on_a_machine_agree_on_whom_they_start_servers_as(tmp_path: Path) -> None:
     slow = tmp_path / "useradd"  # all would have looked for the user before the first has made it

@@ -96,6 +96,7 @@ def test_a_worker_killed_between_its_commit_and_the_queue_hearing_of_it_has_done
     assert asked.effects() == {(job, "memories"): 1, (job, "last"): 1}
 
 
+@pytest.mark.release
 @pytest.mark.row("L6")
 def test_a_job_that_kills_every_worker_is_dead_after_its_tries_and_others_go_on(
     witnessed: Database, asked: Jobs, workers: list[BaseProcess]
@@ -140,6 +141,7 @@ def test_a_worker_that_wakes_up_after_its_job_was_taken_over_leaves_it_alone(
     eventually(lambda: asked.state(later) == "succeeded")
 
 
+@pytest.mark.release
 @pytest.mark.skipif(ADMIN_URL is not None, reason="kills the server, so it needs one of its own: the embedded one")
 def test_a_database_that_crashes_loses_no_job_and_the_worker_comes_back_by_itself() -> None:
     with data_folder(migrated=True) as folder:

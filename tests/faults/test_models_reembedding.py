@@ -209,6 +209,7 @@ def settled(api: Api) -> bool:
     return row["pending_embeddings"] == 0 and row["pending_names"] == 0
 
 
+@pytest.mark.release
 @pytest.mark.row("L1")
 def test_nobody_sees_the_model_change_and_a_killed_process_is_gone_on_with(
     start_service: Callable[..., Service], server: Any, endpoint: Endpoint, tmp_path: Path

@@ -13,10 +13,11 @@ from tests.services import Service, serve
 
 @pytest.hookimpl(tryfirst=True)  # before what is marked is left out
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark every test that drives a browser."""
+    """Mark every test that drives a browser. Those that are not quick are for changes of the page, and for releases."""
     for item in items:
         if "browser" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.browser)
+            item.add_marker(pytest.mark.release)
 
 
 @pytest.fixture(scope="session")

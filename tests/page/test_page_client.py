@@ -105,6 +105,7 @@ def camel(name: str) -> str:
     return first + "".join(word.title() for word in rest)
 
 
+@pytest.mark.release
 @pytest.mark.row("X11")
 def test_the_package_is_esm_for_node_and_browsers_and_brings_its_types(project: Path) -> None:
     installed = project / "node_modules" / "loci-client"
@@ -122,6 +123,7 @@ def test_the_package_is_esm_for_node_and_browsers_and_brings_its_types(project: 
     assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.release
 @pytest.mark.row("X11")
 def test_the_client_does_what_its_verbs_say_and_has_the_groups_and_names_of_the_python_client(
     server: Server, project: Path

@@ -37,6 +37,7 @@ console.log(tools.length);
 """
 
 
+@pytest.mark.release
 @pytest.mark.parametrize(("path", "tools"), [("mcp", 22), ("mcp/small", 8)])
 def test_the_session_of_an_agent_runs_by_the_typescript_sdk(
     server: Server, built: None, tmp_path: Path, path: str, tools: int

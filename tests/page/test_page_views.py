@@ -87,6 +87,7 @@ def test_home_says_how_much_there_is(page: Page, rest: httpx.Client) -> None:
     assert '"url": "' + page.address + '/mcp"' in page.see(".lines")
 
 
+@pytest.mark.quick
 @pytest.mark.row("X7")
 def test_a_newcomer_sees_what_alice_drank_and_why_and_comes_back(page: Page, rest: httpx.Client) -> None:
     page.go("/")
@@ -181,6 +182,7 @@ def test_the_crosshair_and_one_key_move_the_whole_page_in_time(page: Page, rest:
     page.until("!location.search.includes('as_of')")
 
 
+@pytest.mark.quick
 @pytest.mark.row("X7")
 def test_a_change_a_correction_and_their_undo(page: Page, rest: httpx.Client) -> None:
     made = ok(rest.post("/memories", json={"content": "Dana drinks black tea", "lineage": "dana-drink"}), 201)
@@ -455,6 +457,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.quick
 def test_text_is_data_wherever_it_is_shown(page: Page, rest: httpx.Client) -> None:
     for at, text in enumerate(HOSTILE):
         name = f"{text[:60]}{at}"
