@@ -160,21 +160,6 @@ def test_an_invitation_is_declined_and_a_namespace_left(api: Api, host: httpx.Cl
     problem(host.delete(f"/grants/{agent}"), 404, "not-found")
 
 
-def test_invitations_come_in_pages(service: Service, guest: tuple[httpx.Client, str], guarded: Service) -> None:
-    client, agent = guest
-    names = []
-    for _ in range(3):
-        with new_api(service) as other:
-            names.append(other.namespace)
-            admin = ok(other.post("/keys", {"role": "admin"}), 201)["key"]
-            with guarded.client(Authorization=f"Bearer {admin}") as inviting:
-                ok(inviting.put(f"/grants/{agent}", json={"role": "reader"}))
-    first = ok(client.get("/agents/me/invitations", params={"limit": 2}))
-    second = ok(client.get("/agents/me/invitations", params={"limit": 2, "cursor": first["next_cursor"]}))
-    assert [row["namespace"] for row in first["items"] + second["items"]] == sorted(names)
-    assert second["next_cursor"] is None
-
-
 def test_an_agent_that_has_left_its_home_still_answers(api: Api, host: httpx.Client, guest: tuple[httpx.Client, str]) -> None:
     client, agent = guest
     (own,) = ok(client.get("/agents/me"))["grants"]

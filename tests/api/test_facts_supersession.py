@@ -90,19 +90,6 @@ def test_a_sweep_returns_what_it_decided_a_page_at_a_time(api: Api) -> None:
     assert held(api) == ["Alice lives in Rome"]
 
 
-def test_pages_of_the_list_visit_each_decision_once(api: Api) -> None:
-    for city in ("Paris", "Berlin", "Rome", "Oslo"):
-        add(api, f"Alice lives in {city}")
-    seen, cursor = [], None
-    while True:
-        page = ok(api.get("/supersessions", limit=2, **({"cursor": cursor} if cursor else {})))
-        seen += [row["older"] for row in page["items"]]
-        cursor = page["next_cursor"]
-        if cursor is None:
-            break
-    assert seen == ["Alice lives in Rome", "Alice lives in Berlin", "Alice lives in Paris"]
-
-
 def test_an_aspect_is_undeclared_until_it_is_declared(api: Api) -> None:
     aspect(api)
     (shown,) = ok(api.get("/entities/Alice/aspects"))["items"]

@@ -95,20 +95,6 @@ def test_a_history_of_an_entity_is_its_timeline(api: Api) -> None:
     assert set(items[0]) == {"at", "recorded_at", "kind", "event", "id", "detail"}
 
 
-@pytest.mark.parametrize("limit", [1, 2])
-def test_pages_of_a_timeline_visit_each_event_once(api: Api, limit: int) -> None:
-    for number in range(3):
-        api.write(f"memory {number}", entities=[{"name": "Zeus"}])
-    visited: list[Any] = []
-    cursor: str | None = None
-    while cursor is not None or not visited:
-        page = ok(api.get("/entities/Zeus/history", limit=limit, **({"cursor": cursor} if cursor else {})))
-        visited += page["items"]
-        cursor = page["next_cursor"]
-    assert visited == ok(api.get("/entities/Zeus/history"))["items"]
-    assert len(visited) == 4
-
-
 def aspect(api: Api, **fields: Any) -> dict[str, Any]:
     api.post("/entities", {"name": "Alice"})
     made: dict[str, Any] = ok(api.post("/entities/Alice/aspects", {"name": "Diet", **fields}), 201)

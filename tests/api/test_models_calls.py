@@ -46,14 +46,6 @@ def test_a_call_is_shown_with_what_it_cost(api: Api) -> None:
     }
 
 
-def test_calls_are_listed_page_by_page_newest_first(api: Api) -> None:
-    made = [called(api) for _ in range(3)][::-1]
-    first = ok(api.get("/model-calls", limit=2))
-    assert [call["id"] for call in first["items"]] == made[:2]
-    rest = ok(api.get("/model-calls", limit=2, cursor=first["next_cursor"]))
-    assert ([call["id"] for call in rest["items"]], rest["next_cursor"]) == (made[2:], None)
-
-
 def test_calls_are_found_by_purpose_and_by_job(api: Api) -> None:
     job = uuid4()
     mine = called(api, "graph", job=job)

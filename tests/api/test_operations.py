@@ -128,16 +128,6 @@ def test_a_change_shows_what_was_and_what_is(api: Api) -> None:
     assert (item["before"]["tags"], item["after"]["tags"]) == (["a"], ["b"])
 
 
-def test_changes_are_paged(api: Api) -> None:
-    response = api.post("/memories/batch", {"items": [{"content": f"memory {n}"} for n in range(5)]})
-    contents, cursor = [], None
-    for _ in range(3):
-        page = changes_of(api, response, limit=2, **({"cursor": cursor} if cursor else {}))
-        contents += [item["content"] for item in page["items"]]
-        cursor = page["next_cursor"]
-    assert (contents, cursor) == ([f"memory {n}" for n in range(5)], None)
-
-
 def test_a_repetition_under_an_idempotency_key_is_no_operation(api: Api) -> None:
     headers = {"Idempotency-Key": "once"}
     first = api.post("/memories", {"content": "tea"}, headers=headers)

@@ -95,18 +95,6 @@ def test_a_list_shows_what_is_there_without_the_values(api: Api) -> None:
     assert set(item) == {"key", "space", "category", "tags", "stored_at", "expires_at"}
 
 
-@pytest.mark.parametrize("limit", [1, 2, 100])
-def test_pages_visit_every_entry_once(api: Api, limit: int) -> None:
-    for number in range(5):
-        ok(put(api, f"session/ä/{number}"))
-    seen, cursor = [], None
-    while cursor or not seen:
-        page = ok(api.client.get("/working-memory", params={"limit": limit, **({"cursor": cursor} if cursor else {})}))
-        seen += [item["key"] for item in page["items"]]
-        cursor = page["next_cursor"]
-    assert seen == [f"session/ä/{number}" for number in range(5)]
-
-
 def test_entries_are_found_by_words_category_and_tags(api: Api) -> None:
     ok(put(api, "session/a/inbox", "three mails about apples", category="mail/new", tags=["urgent"]))
     ok(put(api, "session/b/other", {"text": "pears"}))
