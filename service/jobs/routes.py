@@ -46,7 +46,7 @@ async def retry_job(id: JobId, caller: CallerDependency) -> Response:
 
 @router.post("/jobs/{id}/cancel", response_model=JobOut, responses=document_problems(404, 409))
 async def cancel_job(id: JobId, caller: CallerDependency) -> Response:
-    """Cancel a job. A running job is told to stop, and is cancelled then, unless it succeeds before.
+    """Cancel a job. A running job is told to stop, and is cancelled then, unless it succeeds before; a dead one is let be.
 
     Committed work stays: an operation for each pass, to be undone.
     """

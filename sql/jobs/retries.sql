@@ -91,8 +91,8 @@ comment on function loci_api.refused_jobs() is
     'Reasons for which jobs wait for the operator, and how many do. Operator only. Errors: 42501.';
 
 -- Cancel a job: one that waits is over at once; one that runs is told to stop, and is over when it has, unless it
--- succeeds before. Security definer: writes past the policies; checks the caller itself. Errors: 42501, P0002, 23505
--- (over).
+-- succeeds before; one that was given up is let be. Security definer: writes past the policies; checks the caller
+-- itself. Errors: 42501, P0002, 23505 (over).
 create or replace function loci_api.cancel_job(p_namespace text, p_id uuid) returns text
 language plpgsql volatile security definer set search_path = loci_jobs, pg_temp
 as $$
@@ -104,6 +104,11 @@ begin
         select j.* into v_job from loci_data.jobs j where j.namespace_id = v_ns and j.id = p_id;
         if v_job.id is null then
             raise no_data_found using message = format('job %s does not exist', p_id), column = 'id';
+        end if;
+        if v_job.state = 'dead' then
+            update loci_data.jobs j set state = 'cancelled'
+            where j.namespace_id = v_ns and j.id = p_id and j.state = 'dead' returning j.* into v_job;
+            continue when not found;  -- another retried it meanwhile
         end if;
         exit when v_job.finished_at is not null;
         -- The queue first: its trigger locks the job's row after the queue's.

@@ -24,7 +24,9 @@ comment on function loci_api.start_job(bigint, integer) is
     'The job that was taken off the queue; no row: nothing is to be done. Operator only. Errors: 42501.';
 
 -- A job is over, and says so in the transaction of its work: both are there or neither. p_state: succeeded, or skipped
--- with why (p_error). Security definer; checks the caller itself. Errors: 42501, P0002, 55000 (over), 22023.
+-- with why (p_error). What was given up before and asked for the same is done by success: it is skipped, unless
+-- somebody retries it at this moment. Index jobs_state. Security definer; checks the caller itself. Errors: 42501,
+-- P0002, 55000 (over), 22023.
 create or replace function loci_api.finish_job(p_namespace text, p_id uuid, p_result jsonb default null,
                                                p_state text default 'succeeded', p_error text default null)
 returns void
@@ -41,6 +43,16 @@ begin
     update loci_data.jobs j set state = p_state, finished_at = clock_timestamp(), result = p_result, error = p_error,
         due_at = null
     where j.namespace_id = v_ns and j.id = p_id;
+    if p_state = 'succeeded' then
+        update loci_data.jobs j set state = 'skipped'
+        where j.namespace_id = v_ns and j.id in (
+            select dead.id
+            from loci_data.jobs dead
+            join loci_data.jobs done on done.namespace_id = dead.namespace_id and done.kind = dead.kind
+                 and done.arguments - 'scheduled' = dead.arguments - 'scheduled'
+            where dead.namespace_id = v_ns and dead.state = 'dead' and dead.id < p_id and done.id = p_id
+            for update of dead skip locked);
+    end if;
 end $$;
 comment on function loci_api.finish_job(text, uuid, jsonb, text, text) is
     'Say that a job is over and what it did. Errors: 42501, P0002, 55000, 22023.';

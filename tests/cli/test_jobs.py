@@ -79,8 +79,9 @@ def test_doctor_tells_of_jobs_that_were_given_up_and_how_to_try_them_again(loci:
     (jobs,) = [check for check in json.loads(told.stdout) if check["name"] == "jobs"]
     assert (told.exit_code, jobs["ok"]) == (1, False)
     assert "1 were given up: `loci job list --state dead`" in jobs["detail"]
-    with psycopg.connect(loci.database.admin_url) as admin:
-        admin.execute("update loci_data.jobs set state = 'cancelled' where id = %s", [asked])
+    assert loci("job", "cancel", asked, "-n", namespace).exit_code == 0
+    (jobs,) = [check for check in json.loads(loci("doctor", "--json").stdout) if check["name"] == "jobs"]
+    assert "given up" not in jobs["detail"]
 
 
 def test_no_job_of_the_demo_was_given_up_or_waits(loci: Loci) -> None:

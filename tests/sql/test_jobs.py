@@ -11,6 +11,7 @@ import psycopg
 import pytest
 from psycopg import errors as pg
 from psycopg.rows import dict_row
+from psycopg.types.json import Jsonb
 
 from tests.databases import Database
 from tests.factories import World, act_as, grant, new_world
@@ -21,8 +22,8 @@ KINDS = ("dream", "enrich", "contradictions")
 
 def ask(world: World, kind: str = "enrich", **fields: Any) -> UUID:
     row = world.row(
-        "select id from loci_api.enqueue_job(%(ns)s, %(kind)s, '{}', %(key)s, %(turn)s, %(due_at)s)",
-        **{"kind": kind, "key": None, "turn": None, "due_at": None, **fields},
+        "select id from loci_api.enqueue_job(%(ns)s, %(kind)s, %(arguments)s, %(key)s, %(turn)s, %(due_at)s)",
+        **{"kind": kind, "arguments": Jsonb({}), "key": None, "turn": None, "due_at": None, **fields},
     )
     return row["id"]
 
@@ -334,6 +335,53 @@ def test_cancelling_ends_a_job_that_waits_and_tells_one_that_runs(queue: Queue) 
     world.rows("select loci_api.finish_job(%(ns)s, %(id)s)", id=done)
     with pytest.raises(pg.UniqueViolation, match="is over: succeeded"):
         world.rows("select loci_api.cancel_job(%(ns)s, %(id)s)", id=done)
+
+
+def give_up(queue: Queue, **fields: Any) -> UUID:
+    it = ask(queue.world, **fields)
+    queue.say(queue.take(), "failed")
+    return it
+
+
+def succeed(queue: Queue, **fields: Any) -> UUID:
+    it = ask(queue.world, **fields)
+    queue.take()
+    queue.world.rows("select loci_api.finish_job(%(ns)s, %(id)s)", id=it)
+    return it
+
+
+def dead_jobs(world: World) -> int:
+    return sum(row["dead"] for row in world.rows("select dead from loci_api.job_metrics() where dead > 0"))
+
+
+def test_a_job_that_was_given_up_is_let_be_by_cancelling_it(queue: Queue) -> None:
+    before = dead_jobs(queue.world)
+    it = give_up(queue)
+    assert dead_jobs(queue.world) == before + 1
+    assert queue.world.value("select loci_api.cancel_job(%(ns)s, %(id)s)", id=it) == "cancelled"
+    assert (job(queue.world, it)["state"], dead_jobs(queue.world)) == ("cancelled", before)
+    queue.world.rows("select loci_api.retry_job(%(ns)s, %(id)s)", id=it)
+    assert job(queue.world, it)["state"] == "waiting"
+
+
+@pytest.mark.parametrize("arguments", [{}, {"passes": ["entities"]}, {"scheduled": True}], ids=str)
+def test_what_a_later_job_has_done_is_not_given_up_any_more(queue: Queue, arguments: dict[str, Any]) -> None:
+    unscheduled = {name: value for name, value in arguments.items() if name != "scheduled"}
+    it = give_up(queue, kind="dream", arguments=Jsonb(arguments))
+    succeed(queue, kind="dream", arguments=Jsonb(unscheduled))
+    assert job(queue.world, it)["state"] == "skipped"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"kind": "enrich"}, {"kind": "dream", "arguments": Jsonb({"passes": ["memories"]})}],
+    ids=["another kind", "another subject"],
+)
+def test_what_no_later_job_has_done_stays_given_up(queue: Queue, other: dict[str, Any]) -> None:
+    succeed(queue, kind="dream")
+    it = give_up(queue, kind="dream")
+    succeed(queue, **other)
+    assert job(queue.world, it)["state"] == "dead"
 
 
 def test_a_job_that_was_to_be_cancelled_when_its_worker_was_lost_is_cancelled(queue: Queue) -> None:

@@ -49,7 +49,7 @@ def retry(id: Id, namespace: Namespace = None) -> None:
 def cancel(id: Id, namespace: Namespace = None) -> None:
     """Cancel a job; what it has committed stays.
 
-    One that runs is told to stop, and is cancelled when it has.
+    One that runs is told to stop, and is cancelled when it has. One that was given up is let be.
     """
     with open_service(namespace) as rest:
         row = rest.post("/jobs/{id}/cancel", {"id": id})

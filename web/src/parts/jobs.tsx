@@ -73,7 +73,7 @@ function Row({ of, open, reload }: { of: Job; open: boolean; reload: () => void 
               {of.state === "waiting" ? "Run now" : "Retry"}
             </Act>
           )}
-          {mayWrite(session) && OPEN.has(of.state) && (
+          {mayWrite(session) && (OPEN.has(of.state) || of.state === "dead") && (
             <Act
               class="small"
               done={of.state === "running" ? "It is told to stop." : "Cancelled."}
