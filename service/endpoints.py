@@ -52,10 +52,12 @@ class RetryPolicy:
             return late or state.attempt_number >= attempts
 
         try:
-            return await try_until_done(once, self._next_pause, lambda error: isinstance(error, TemporaryFailure), stop=is_over)
+            made = await try_until_done(once, self._next_pause, lambda error: isinstance(error, TemporaryFailure), stop=is_over)
         except TemporaryFailure:
             self.note_failure()
             raise
+        self._dead_until = 0.0  # whoever asks next need not wait for what has just answered another
+        return made
 
     def _next_pause(self, state: RetryCallState) -> float:
         error = state.outcome and state.outcome.exception()

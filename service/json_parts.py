@@ -45,10 +45,10 @@ def is_small(body: bytes) -> bool:
     return len(body) <= SMALL and sum(body.count(mark) for mark in b",[{") <= FEW_MARKS
 
 
-async def read_json(said: bytes) -> Any:
-    """The JSON that somebody replied, whatever it holds: it has the bounds of one part. Raises ValueError."""
+async def read_json(said: bytes, *, part: bool = True) -> Any:
+    """The JSON that somebody replied, whatever it holds: it has the bounds of a `part`, or of a body. Raises ValueError."""
     try:
-        return json.loads(said) if is_small(said) else await asyncio.to_thread(read_in_parts, said, part=True)
+        return json.loads(said) if is_small(said) else await asyncio.to_thread(read_in_parts, said, part=part)
     except (LociError, RecursionError) as error:
         raise ValueError(str(error)) from None
 

@@ -21,7 +21,7 @@ from service.settings import LLMSettings
 CONNECT = 10.0  # seconds until somebody listens
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 WARMER, WARMEST = 0.2, 1.0  # by how much a model is asked warmer after an answer that was none, up to where
-WAITING = {"rewrite": "LOCI_LLM__RECALL_DEADLINE"}  # by purpose: the setting for how long a request waits, where it has its own
+WAITING = {"rewrite": "recall_deadline"}  # by purpose: the setting for how long a request waits, where it has its own
 
 
 @dataclass
@@ -134,8 +134,7 @@ class EndpointModel:
         except TimeoutError:
             self._patience.note_failure()
             call.count_lost_try()
-            which = "LOCI_LLM__DEADLINE" if deadline is None else WAITING.get(title, "LOCI_LLM__REQUEST_DEADLINE")
-            said = f"{self._host} had not answered after {round(seconds, 1):g} s ({which})"
+            said = f"{self._host} had not answered {self._describe_deadline(seconds, waits=deadline is not None, title=title)}"
             raise ModelError(said, completion=call.make_completion()) from None
         except TemporaryFailure as failure:
             spent = call.make_completion() if any(call.lost) else None
@@ -149,6 +148,13 @@ class EndpointModel:
             if usage is not None:
                 call.note_usage(usage)
             raise
+
+    def _describe_deadline(self, seconds: float, *, waits: bool, title: str) -> str:
+        """How long an answer was waited for, and the setting that says so; the rest of its time a call has waited for a slot."""
+        name = WAITING.get(title, "request_deadline") if waits else "deadline"
+        whole, taken = float(getattr(self._settings, name)), round(seconds, 1)
+        said = f"after {taken:g} s" if taken >= whole else f"in the {taken:g} s that were left of {whole:g}"
+        return f"{said} (LOCI_LLM__{name.upper()})"
 
     def _check_measured_completion(self, completion: Completion, sent: str, call: _Call) -> Completion:
         """The answer, if it was given to all that was sent; tokens of broken tries are not counted in. Raises TooLong."""

@@ -1,7 +1,6 @@
 """How long a prompt may be: the context of a model, as it is set, told by its endpoint or learned, and the bytes of a token."""
 
 import asyncio
-import json
 import re
 from collections import deque
 from contextlib import suppress
@@ -11,6 +10,7 @@ from typing import Any
 import httpx
 
 from service.endpoints import TooMuch, stream_reply_bytes
+from service.json_parts import read_json
 
 UNMEASURED_BYTES_PER_TOKEN = 3.0  # bytes of a token before any call was counted; a refusal tells of texts that have fewer
 LESS = 0.7  # of a prompt that was refused, which may fit
@@ -127,13 +127,13 @@ async def find_context(client: httpx.AsyncClient, url: str, model: str) -> int |
 
 async def _ask_endpoint(client: httpx.AsyncClient, method: str, url: str, body: Any = None) -> dict[str, Any]:
     """The endpoint's own words; nothing where it does not know the question."""
-    with suppress(httpx.HTTPError, ValueError, RecursionError, TooMuch, TimeoutError):
+    with suppress(httpx.HTTPError, ValueError, TooMuch, TimeoutError):
         async with (
             asyncio.timeout(CONTEXT_QUESTION_SECONDS),
             client.stream(method, url, json=body, timeout=CONTEXT_QUESTION_SECONDS) as reply,
         ):
             text = b"".join([piece async for piece in stream_reply_bytes(reply, MOST_BYTES)])
-            if reply.is_success and isinstance(said := json.loads(text), dict):
+            if reply.is_success and isinstance(said := await read_json(text, part=False), dict):
                 return said
     return {}
 

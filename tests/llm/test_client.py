@@ -377,8 +377,11 @@ async def test_who_waits_is_told_how_long_and_by_which_setting(
     endpoint: ModelServer, models: list[EndpointModel], title: str, setting: str
 ) -> None:
     endpoint.script = [slow(SAID, 0.2, pieces=60)]
+    model = model_of(endpoint.url, models, **{setting.lower(): 0.3})
     with pytest.raises(ModelError, match=rf"had not answered after 0\.3 s \(LOCI_LLM__{setting}\)$"):
-        await model_of(endpoint.url, models).complete(MESSAGES, schema=schema_of(Kept), title=title, deadline=0.29996)
+        await model.complete(MESSAGES, schema=schema_of(Kept), title=title, deadline=0.29996)
+    with pytest.raises(ModelError, match=rf"had not answered in the 0\.2 s that were left of 0\.3 \(LOCI_LLM__{setting}\)$"):
+        await model.complete(MESSAGES, schema=schema_of(Kept), title=title, deadline=0.2)
 
 
 async def test_nobody_who_waits_asks_an_endpoint_that_just_failed(models: list[EndpointModel]) -> None:
@@ -389,6 +392,17 @@ async def test_nobody_who_waits_asks_an_endpoint_that_just_failed(models: list[E
         await ask(model, deadline=5)
     with pytest.raises(ModelError, match="cannot be reached"):
         await ask(model)  # a job asks all the same
+
+
+async def test_an_endpoint_that_has_answered_since_is_asked_by_those_who_wait(
+    endpoint: ModelServer, models: list[EndpointModel]
+) -> None:
+    endpoint.script = [status(500), SAID]
+    model = model_of(endpoint.url, models)
+    with pytest.raises(ModelError, match="500"):
+        await ask(model, deadline=5)
+    await ask(model)  # a job
+    assert json.loads((await ask(model, deadline=5)).text) == SAID
 
 
 async def test_an_endpoint_that_wants_the_newer_name_of_a_limit_gets_it(endpoint: ModelServer, models: list[EndpointModel]) -> None:
