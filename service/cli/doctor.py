@@ -216,7 +216,7 @@ async def check_jobs(connection: Connection, settings: JobSettings) -> Check:
     age = (datetime.now(UTC) - oldest).total_seconds() if oldest else 0.0
     said = [f"{found.workers} workers, {waiting:,} wait, {running:,} run"]
     if dead:
-        wrong.append(f"{dead:,} were given up: `loci job list --state dead` says why, then `loci job retry ID` or `loci job cancel ID`")
+        wrong.append(f"{dead:,} were given up: `loci job list --state dead` says why; then `loci job retry` or `loci job cancel`")
     if found.lost:
         wrong.append(f"{found.lost:,} are in the hands of a worker that shows no sign of life")
     if oldest and not found.workers:
