@@ -10,9 +10,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from loci.models.fields import check_marks, compose_text
 from service.json_parts import MOST_IN_A_PART
 from service.llm.model import Completion, InvalidAnswer
+from service.llm.replies import THOUGHT
 
 LONGEST_ANSWER_CHARACTERS = 500_000  # characters of an answer
-THOUGHT = re.compile(r"</\w*think\w*>|<\|(?:message|end_of_thought)\|>")  # behind these a model has thought enough
 DEEPEST_LEVELS = 32  # levels of its JSON
 STARTS = 200  # braces in the prose around it that are tried
 SHOWN, TOLD = 3, 100  # errors that a refusal names, and beyond which it only says how many they are

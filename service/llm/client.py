@@ -21,6 +21,7 @@ from service.settings import LLMSettings
 CONNECT = 10.0  # seconds until somebody listens
 LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 WARMER, WARMEST = 0.2, 1.0  # by how much a model is asked warmer after an answer that was none, up to where
+NEARLY = 0.9  # of a deadline, which is all of it to whoever waits
 WAITING = {"rewrite": "recall_deadline"}  # by purpose: the setting for how long a request waits, where it has its own
 
 
@@ -150,11 +151,11 @@ class EndpointModel:
             raise
 
     def _describe_deadline(self, seconds: float, *, waits: bool, title: str) -> str:
-        """How long an answer was waited for, and the setting that says so; the rest of its time a call has waited for a slot."""
+        """How long an answer was waited for, and the setting that says so."""
         name = WAITING.get(title, "request_deadline") if waits else "deadline"
-        whole, taken = float(getattr(self._settings, name)), round(seconds, 1)
-        said = f"after {taken:g} s" if taken >= whole else f"in the {taken:g} s that were left of {whole:g}"
-        return f"{said} (LOCI_LLM__{name.upper()})"
+        whole = float(getattr(self._settings, name))
+        said = f"after {round(seconds, 1):g} s (LOCI_LLM__{name.upper()})"
+        return said if seconds > NEARLY * whole else f"{said}; other calls or another deadline took the rest of its {whole:g}"
 
     def _check_measured_completion(self, completion: Completion, sent: str, call: _Call) -> Completion:
         """The answer, if it was given to all that was sent; tokens of broken tries are not counted in. Raises TooLong."""

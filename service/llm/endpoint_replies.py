@@ -17,6 +17,7 @@ LARGEST_COUNT = 10**9
 FULL = 0.9  # share of its limit below which an answer was not cut off by it
 ERROR_BYTES = 65_536
 PASSING = {408, 409, 425, 429}  # and those from 500 on
+THOUGHT = re.compile(r"</\w*think\w*>|<\|(?:message|end_of_thought)\|>")  # behind these a model has thought enough
 CODE = re.compile(r"[\w.-]{1,64}")
 SETTINGS = {  # what an endpoint names when it refuses a request, and the setting to look at
     "response_format": "FORMAT",
@@ -109,9 +110,16 @@ class Heard:
         """Raise InvalidAnswer for an empty or cut-off answer."""
         if self.finish == "length":
             came = self.counted[1] if self.counted else self.estimate_tokens
-            if came < FULL * self.limit:
-                raise CutOff(f"the answer was cut off after {came} tokens: the context of the model was full (LOCI_LLM__CONTEXT)")
-            raise CutOff(f"the answer was cut off after {self.limit} tokens: raise LOCI_LLM__MAX_TOKENS, or the day's budget")
+            full = came < FULL * self.limit
+            why = (
+                "the context of the model was full (LOCI_LLM__CONTEXT)"
+                if full
+                else "raise LOCI_LLM__MAX_TOKENS, or the day's budget"
+            )
+            said = self.full_text.strip()
+            thinks = not said or (said.startswith("<think") and not THOUGHT.search(said))
+            what = "the model was still thinking (LOCI_LLM__EXTRA switches that off), and" if thinks else "the answer"
+            raise CutOff(f"{what} was cut off after {came if full else self.limit} tokens: {why}")
         if self.refused or self.finish == "content_filter":
             raise InvalidAnswer("the model refused to answer")
         if not self.full_text.strip():
