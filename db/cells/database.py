@@ -14,6 +14,9 @@ Scalar = Any
 Session = psycopg.Connection[Record]
 PAUSE = 0.02  # seconds between two questions to a database whether something has come
 PATIENCE = 60.0  # seconds in which it must have come
+# A step that is lost by a crash, and not by the other cell, would leave a namespace in two.
+DURABLE: LiteralString = """
+select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') in ('off', 'local')"""
 
 
 class CellError(Exception):
@@ -33,6 +36,7 @@ def connect(url: str, of: str) -> Iterator[Session]:
     """A session of a cell's database, each statement by itself. Raises Unreachable, also where it ends on the way."""
     try:
         with psycopg.connect(url, autocommit=True, row_factory=dict_row, connect_timeout=10) as session:
+            session.execute(DURABLE)
             yield session
     except psycopg.OperationalError as error:
         if error.sqlstate is not None and not error.sqlstate.startswith(("08", "57P")):

@@ -275,7 +275,11 @@ def _compare(ends: Ends, *, vectors: bool) -> None:
 
 
 def open_at_target(ends: Ends) -> None:
-    """Open the namespace in its new cell, when that has heard of all grants and keys that were given before the fence."""
+    """Open the namespace in its new cell, when that has heard of all grants and keys that were given before the fence.
+
+    It has the rest of the rows by then, except where its server was killed since, and takes the last of them again.
+    """
+    _wait_for_rest(ends, ends.link)
     _wait_for_rest(ends, link_name(ends.source_number, ends.number))
     carried = value(ends.source, "select carried from loci_data.namespace_moves where namespace_id = %s", ends.namespace_id)
     with ends.target.transaction():

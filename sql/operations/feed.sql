@@ -118,8 +118,9 @@ comment on function loci_internal.feed_namespaces(text[]) is
 
 -- Which feeds have grown beyond a place, and up to which place do all of them reach now? For those who wake waiting
 -- readers: one row always, so that they know from where to look next. Numbers of namespaces, and places, stay inside
--- the service. One look at feeds, of a row a namespace. Security definer: past the policies; the operator's. Errors:
--- 42501.
+-- the service. A namespace that has left for another cell within a minute is named each time, so that its readers find
+-- out at once. One look at feeds, of a row a namespace, and one at moves. Security definer: past the policies; the
+-- operator's. Errors: 42501.
 create or replace function loci_api.grown_feeds(p_place bigint)
 returns table (place bigint, namespace_ids integer[])
 language plpgsql stable security definer set search_path = ''
@@ -127,12 +128,16 @@ as $$
 begin
     perform loci_internal.require_operator('look at the feeds of all namespaces');
     return query
-    select coalesce(max(f.last_place), p_place), coalesce(array_agg(f.namespace_id), '{}')
+    select coalesce(max(f.last_place), p_place),
+           coalesce(array_agg(f.namespace_id), '{}')
+           || array(select m.namespace_id from loci_data.namespace_moves m
+                    where m.carried is not null and m.stepped_at > clock_timestamp() - interval '1 minute'
+                      and not exists (select from loci_data.namespaces n where n.id = m.namespace_id))
     from loci_data.feeds f where f.last_place > p_place;
 end $$;
 comment on function loci_api.grown_feeds(bigint) is
-    'Up to which place the change feed reaches, and ids of the namespaces whose feed reaches beyond p_place. Operator '
-    'only. Errors: 42501.';
+    'Up to which place the change feed reaches, and ids of the namespaces whose feed reaches beyond p_place, or that '
+    'have just left for another cell. Operator only. Errors: 42501.';
 
 -- Changes as list_changes shows them, with the place of each in the order of all namespaces, from which the service
 -- goes on without a cursor (p_place; null: p_after says from where). Costs and errors are those of list_changes.

@@ -1,18 +1,21 @@
 """Two cells: servers of their own with logical replication, joined, and a service on each."""
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 from uuid import uuid4
 
 import httpx
 
 from db.cells.cells import add_cell, set_cell
-from db.cells.move import move_namespace
+from db.cells.move import STEPS, move_namespace
 from tests.distributed.servers import Servers, running_servers
 from tests.services import PATIENCE, Service, ok
 
+POINTS = ["planned", *(f"{step}{when}" for step in STEPS for when in (" unnoted", ""))]  # of a move, at which something dies
+AGAIN = 503  # what a cell replies that has not the namespace any more, or not yet
 LOGICAL = {
     "wal_level": "logical",
     "max_logical_replication_workers": "20",
@@ -68,6 +71,43 @@ class Pair:
     def move(self, name: str, number: int, watch: Callable[[str], None] = lambda _: None) -> Any:
         """Move a namespace from the other cell."""
         return move_namespace(self.cells.url(3 - number), name, number, watch=watch)
+
+
+@dataclass
+class Reader:
+    """Reads all namespaces of both cells; what arrives by a move it reads by name, behind what it has read of it."""
+
+    pair: Pair
+    cursors: dict[int, str] = field(default_factory=lambda: {1: "0", 2: "0"})
+    places: dict[str, tuple[int, str]] = field(default_factory=dict)
+    told: dict[tuple[str, int], str] = field(default_factory=dict)
+    page: ClassVar[dict[str, Any]] = {"limit": 1000}
+
+    def read(self, number: int) -> None:
+        """Read what is new in a cell."""
+        query = {**self.page, "namespace": "*", "after": self.cursors[number]}
+        page = ok(self.pair.client(number).get("/changes", params=query))
+        for row in page["items"]:
+            if row["action"] == "moved" and row["kind"] == "namespace":
+                self.read_by_name(number, row["namespace"], row["position"])
+            self.take(row)
+        self.cursors[number] = page["next_cursor"]
+
+    def read_by_name(self, number: int, name: str, until: int) -> None:
+        """Read what a namespace has brought along."""
+        while self.places.get(name, (0, "0"))[0] < until:
+            query = {**self.page, "namespace": name, "after": self.places.get(name, (0, "0"))[1]}
+            page = self.pair.client(number).get("/changes", params=query)
+            if page.status_code == AGAIN:  # it has gone on: its next cell says so
+                return
+            for row in ok(page)["items"]:
+                self.take(row)
+
+    def take(self, row: dict[str, Any]) -> None:
+        """Take note of a change."""
+        self.told[row["namespace"], row["position"]] = json.dumps([row["kind"], row["action"], row["subject_id"]])
+        if row["position"] == self.places.get(row["namespace"], (0, "0"))[0] + 1:
+            self.places[row["namespace"]] = (row["position"], row["cursor"])
 
 
 @contextmanager

@@ -1,5 +1,8 @@
 """Two cells, each a server and a service: agents are known in both, and namespaces move between them while agents write."""
 
+import os
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -16,14 +19,15 @@ from psycopg.types.json import Jsonb
 
 from db.cells.cells import add_cell, check_cells, release_namespace, remove_cell, set_cell
 from db.cells.database import CellError
-from db.cells.move import STEPS, move_namespace, plan_move
-from tests.distributed.cells import Pair, running_cells
-from tests.services import eventually, is_settled, ok, problem, serve
+from db.cells.move import move_namespace, plan_move
+from tests.distributed.cells import AGAIN, POINTS, Pair, running_cells
+from tests.services import PATIENCE, eventually, is_settled, ok, problem, serve
 from tests.transfer.rich import contents as contents_of
 from tests.transfer.rich import fill as fill_richly
 
+
 pytestmark = pytest.mark.release
-AGAIN = 503
+SOON = 5.0  # seconds in which a cell knows what it could not hear
 VECTORS = {"provider": "static"}
 
 
@@ -83,7 +87,7 @@ def writing(pair: Pair, name: str, number: int, agents: int = 3) -> Iterator[lis
         for agent in made:
             agent.stop.set()
         for thread in threads:
-            thread.join(60)
+            thread.join(PATIENCE)
 
 
 def everything(client: httpx.Client, path: str, **parameters: Any) -> list[Any]:
@@ -128,7 +132,12 @@ def fill(pair: Pair, name: str, number: int = 1, count: int = 40) -> None:
     ok(client.post("/memories/batch", json={"items": items}))
     for nth in range(5):
         ok(client.post("/edges", json={"source": "Alice", "type": "knows", "target": f"Bob {nth}"}), 201)
-    eventually(lambda: ok(client.get(f"/namespaces/{name}"))["pending_embeddings"] == 0)
+    settle(pair, number)
+
+
+def settle(pair: Pair, number: int) -> None:
+    """Wait until a cell has done what comes behind writes."""
+    eventually(lambda: is_settled((pair.cells.one, pair.cells.two)[number - 1].database))
 
 
 @pytest.mark.quick
@@ -160,7 +169,7 @@ def test_words_vectors_graph_idempotency_and_undo_come_along(pair: Pair) -> None
     first = pair.client(1, **key).post("/memories", json=body, headers={"Idempotency-Key": "once"})
     ok(first, 201)
     here, there = pair.client(1, **key), pair.client(2, **key)
-    eventually(lambda: ok(pair.client(1).get(f"/namespaces/{name}"))["pending_embeddings"] == 0)
+    settle(pair, 1)
     question = {"query": "who owns the kayak?", "k": 5}
     asked = [hit["content"] for hit in ok(here.post("/recall", json=question))["results"]]
     kept = rows_left(pair, 1, id_of(pair, name))
@@ -226,7 +235,7 @@ def test_everything_that_a_namespace_has_comes_along(pair: Pair) -> None:
     name = f"rich-{uuid4().hex[:12]}"
     with psycopg.connect(pair.cells.one.database.app_url, row_factory=dict_row) as connection:
         fill_richly(connection, name)
-    eventually(lambda: is_settled(pair.cells.one.database))
+    settle(pair, 1)
     with psycopg.connect(pair.cells.url(1), autocommit=True) as connection:  # and what no call of the above makes
         number = connection.execute("select id from loci_data.namespaces where name = %s", [name]).fetchone()
         connection.execute("set session_replication_role = replica")
@@ -245,7 +254,7 @@ def test_everything_that_a_namespace_has_comes_along(pair: Pair) -> None:
     }  # some of it ends
     before = contents_of(pair.cells.one.database, name, without=frozenset(apart))
     pair.move(name, 2)
-    eventually(lambda: is_settled(pair.cells.two.database))
+    settle(pair, 2)
     after = contents_of(pair.cells.two.database, name, without=frozenset(apart))
     assert {table for table in before if before[table] != after[table]} == set()
     filled = {table for table, found in after.items() if found}
@@ -255,14 +264,16 @@ def test_everything_that_a_namespace_has_comes_along(pair: Pair) -> None:
 def test_a_job_that_has_not_ended_waits_in_the_new_cell_and_nowhere_else(pair: Pair) -> None:
     name = pair.team()
     number = id_of(pair, name)
-    pair.cells.value(1, f"select id from loci_internal.insert_job({number}, 'tune', p_due_at => now() + interval '1 hour')")
+    work = f"{number}, 'tune', '{{\"questions\": []}}', p_due_at => now() + interval '1 hour'"
+    pair.cells.value(1, f"select id from loci_internal.insert_job({work})")
     pair.move(name, 2)
     queued = f"select count(*) from loci_jobs.procrastinate_jobs where args ->> 'namespace_id' = '{number}' and status = 'todo'"
     assert [pair.cells.value(n, queued) for n in (1, 2)] == [0, 1]
     here = pair.client(2, **{"X-Namespace": name})
     assert [(job["kind"], job["state"]) for job in ok(here.get("/jobs"))["items"]] == [("tune", "waiting")]
-    pair.cells.value(2, "update loci_jobs.procrastinate_jobs set scheduled_at = null where status = 'todo'")
-    eventually(lambda: ok(here.get("/jobs"))["items"][0]["state"] != "waiting")
+    due = "update loci_jobs.procrastinate_jobs set scheduled_at = null where status = 'todo' and args ->> 'namespace_id'"
+    pair.cells.value(2, f"{due} = '{number}'")
+    eventually(lambda: [job["state"] for job in ok(here.get("/jobs"))["items"]] == ["succeeded"])
 
 
 @pytest.mark.parametrize("changed", ["memories", "memory_vectors", "entities"])
@@ -341,9 +352,6 @@ class Killed(Exception):
     """The mover was killed here."""
 
 
-POINTS = ["planned", *(f"{step}{when}" for step in STEPS for when in (" unnoted", ""))]
-
-
 @pytest.mark.parametrize("point", POINTS)
 @pytest.mark.row("X12")
 def test_a_mover_killed_anywhere_is_followed_by_one_that_ends_it(pair: Pair, point: str) -> None:
@@ -365,6 +373,28 @@ def test_a_mover_killed_anywhere_is_followed_by_one_that_ends_it(pair: Pair, poi
     assert contents(pair, 2, name) == sorted([*before, *agents[0].acknowledged])
     assert rows_left(pair, 1, id_of(pair, name)) == {}
     assert check_cells(pair.cells.url(1)) == []
+
+
+@pytest.mark.release
+def test_a_command_killed_at_any_moment_is_ended_by_the_same_command(pair: Pair) -> None:
+    name = pair.team()
+    fill(pair, name, count=200)
+    before = contents(pair, 1, name)
+    command = [sys.executable, "-m", "service.cli", "namespace", "move", name, "--to", "2"]
+    environment = {**os.environ, "LOCI_MIGRATION_URL": pair.cells.url(1)}
+    begun = f"select count(*) from loci_data.namespace_moves where name = '{name}'"
+    with writing(pair, name, 1, agents=1) as agents:
+        for nth in range(8):
+            mover = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL)
+            eventually(lambda mover=mover: mover.poll() is not None or pair.cells.value(1, begun))
+            time.sleep(0.15 * nth)
+            mover.kill()
+            mover.wait()
+            assert len(holders(pair, name)) <= 1
+        eventually(lambda: subprocess.run(command, env=environment, check=False).returncode == 0)
+    assert holders(pair, name) == [2]
+    assert contents(pair, 2, name) == sorted([*before, *agents[0].acknowledged])
+    assert rows_left(pair, 1, id_of(pair, name)) == {}
 
 
 def holders(pair: Pair, name: str) -> list[int]:
@@ -475,21 +505,43 @@ def test_a_writer_let_in_before_the_fence_writes_nothing_behind_it(pair: Pair, w
 def test_an_open_transaction_is_waited_for_and_what_it_writes_comes_along(pair: Pair) -> None:
     name = pair.team()
     step = f"select step from loci_data.namespace_moves where name = '{name}'"
+    written = threading.Event()
     with psycopg.connect(pair.cells.url(1)) as slow:
 
         def write(at: str) -> None:
             if at == "copied":
                 slow.execute("select loci_api.begin_request(null, %s, 'writer')", [name])
                 slow.execute("select loci_api.remember(%s, %s)", [name, '[{"content": "slow"}]'])
+                written.set()
 
         mover = threading.Thread(target=pair.move, args=(name, 2, write))
         mover.start()
-        eventually(lambda: slow.info.transaction_status == psycopg.pq.TransactionStatus.INTRANS)
+        assert written.wait(PATIENCE)
         time.sleep(1.0)
         assert pair.cells.value(1, step) == "copied"
         slow.commit()
-        mover.join(60)
+        mover.join(PATIENCE)
     assert contents(pair, 2, name) == ["slow"]
+
+
+def test_a_stream_of_a_namespace_that_has_moved_ends_at_once_with_its_cell(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("service.operations.routes.feed.HEARTBEAT", 10 * PATIENCE)  # else it would look then
+    name = pair.team()
+    ok(pair.client(1, **{"X-Namespace": name}).post("/memories", json={"content": "before the move"}), 201)
+    said: list[str] = []
+
+    def listen() -> None:
+        with pair.client(1, **{"X-Namespace": name}).stream("GET", "/events") as reply:
+            for line in reply.iter_lines():
+                said.append(line)  # noqa: PERF402 (read while it grows)
+
+    listener = threading.Thread(target=listen, daemon=True)
+    listener.start()
+    eventually(lambda: any("before the move" in line for line in said))
+    pair.move(name, 2)
+    listener.join(PATIENCE)
+    assert "event: problem" in said
+    assert any(f"namespace '{name}' is in cell 2" in line for line in said)
 
 
 def test_a_reader_of_all_namespaces_is_told_of_one_that_arrives(pair: Pair) -> None:
@@ -499,9 +551,23 @@ def test_a_reader_of_all_namespaces_is_told_of_one_that_arrives(pair: Pair) -> N
     client = pair.client(2)
     last = eventually(lambda: feed(client, "*"))[-1]["cursor"]
     pair.move(name, 2)
-    arrived = eventually(lambda: [each for each in feed(client, "*", last) if each["action"] == "moved"])
-    assert [(each["namespace"], each["before"]["cell"], each["after"]["cell"]) for each in arrived] == [(name, 1, 2)]
+    moved = {"namespace": name, "action": "moved"}.items()
+    arrived = eventually(lambda: [each for each in feed(client, "*", last) if moved <= each.items()])
+    assert [(each["before"]["cell"], each["after"]["cell"]) for each in arrived] == [(1, 2)]
     assert "brought along" in [each["content"] for each in feed(client, name)]
+
+
+@contextmanager
+def cut(pair: Pair) -> Iterator[None]:
+    """The second cell hears nothing of the first until the block ends."""
+    link = "loci_identity_1_to_2"
+    works = f"select count(*) from pg_stat_subscription where subname = '{link}' and pid is not null"
+    pair.cells.value(2, f"alter subscription {link} disable")
+    try:
+        eventually(lambda: pair.cells.value(2, works) == 0)
+        yield
+    finally:
+        pair.cells.value(2, f"alter subscription {link} enable")
 
 
 @pytest.mark.parametrize(("count", "seconds"), [(5, 0.0), (50, 60.0)])
@@ -514,18 +580,17 @@ def test_keys_made_and_revoked_while_the_link_is_cut_are_right_soon_after(pair: 
         return there.get("/agents/me", headers={"Authorization": f"Bearer {key}"}).status_code == 200
 
     eventually(lambda: all(map(known, keys)))
-    link = "loci_identity_1_to_2"
-    pair.cells.value(2, f"alter subscription {link} disable")
-    try:
+    with cut(pair):
         for row in ok(here.get("/keys"))["items"]:
             if row["name"] == "agent":
                 assert here.delete(f"/keys/{row['id']}").status_code == 204
         late = [pair.key(1, name) for _ in range(count)]
         time.sleep(seconds)
         assert [known(key) for key in [*keys, *late]] == [True] * count + [False] * count
-    finally:
-        pair.cells.value(2, f"alter subscription {link} enable")
+    joined = time.monotonic()
     eventually(lambda: [known(key) for key in [*keys, *late]] == [False] * count + [True] * count)
+    if seconds:  # of a link that was away for so long
+        assert time.monotonic() - joined < SOON
 
 
 def test_a_use_of_a_key_elsewhere_does_not_take_its_revocation_back(pair: Pair) -> None:
@@ -533,15 +598,12 @@ def test_a_use_of_a_key_elsewhere_does_not_take_its_revocation_back(pair: Pair) 
     key = pair.key(1, name)
     identity = str(pair.cells.value(1, f"select id from loci_data.api_keys where hash = sha256('{key}'::bytea)"))
     eventually(lambda: pair.cells.value(2, f"select count(*) from loci_data.api_keys where id = '{identity}'") == 1)
-    pair.cells.value(2, "alter subscription loci_identity_1_to_2 disable")
-    try:
+    with cut(pair):
         pair.cells.value(1, f"update loci_data.api_keys set revoked_at = now() where id = '{identity}'")
         pair.cells.value(2, f"update loci_data.api_keys set last_used_at = now() where id = '{identity}'")
         seen = "select last_used_at is not null from loci_data.api_keys where id"
         eventually(lambda: pair.cells.value(1, f"{seen} = '{identity}'"))
         assert pair.cells.value(1, f"select revoked_at is not null from loci_data.api_keys where id = '{identity}'")
-    finally:
-        pair.cells.value(2, "alter subscription loci_identity_1_to_2 enable")
     eventually(lambda: pair.cells.value(2, f"select revoked_at is not null from loci_data.api_keys where id = '{identity}'"))
 
 

@@ -1,6 +1,5 @@
 """Two cells behind two HAProxies: a request finds the cell of its namespace, before, while and after that moves."""
 
-import json
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -14,12 +13,11 @@ import pytest
 
 from db.cells.cells import add_cell
 from loci import LociClient
-from tests.distributed.cells import Pair, running_cells
+from tests.distributed.cells import AGAIN, POINTS, Pair, Reader, running_cells
 from tests.distributed.haproxy import PROGRAM, HAProxy, running_haproxies
-from tests.services import eventually, ok, problem, serve
+from tests.services import PATIENCE, eventually, ok, problem, serve
 
 pytestmark = [pytest.mark.release, pytest.mark.skipif(PROGRAM is None, reason="haproxy is not installed")]
-AGAIN = 503
 
 
 @dataclass(frozen=True)
@@ -38,6 +36,8 @@ class Routed(Pair):
         name = self.team(2)
         key = self.key(2, name, "admin")
         ok(self.client(2, **{"X-Namespace": name}).post("/memories", json={"content": "The heron stands still."}), 201)
+        told = {"namespace": name, "kind": "memory"}
+        eventually(lambda: ok(self.client(2).get("/changes", params=told))["items"])
         self.known(name, 2)
         return name, key
 
@@ -192,13 +192,12 @@ def test_one_haproxy_is_killed_and_the_other_answers_the_same(routed: Routed) ->
 
 @dataclass
 class Writer:
-    """Writes through HAProxy one memory after the other, and tries again as it is told."""
+    """Writes through HAProxy one memory after the other, and tries again as it is told, or where another one answers."""
 
-    client: httpx.Client
+    clients: list[httpx.Client]
     name: str
     stop: threading.Event = field(default_factory=threading.Event)
     acknowledged: list[str] = field(default_factory=list)
-    longest: float = 0.0
     again: set[int] = field(default_factory=set)
 
     def work(self) -> None:
@@ -206,21 +205,31 @@ class Writer:
         nth = 0
         while not self.stop.is_set():
             nth += 1
-            content, began = f"{self.name} counts heron {nth}", time.monotonic()
+            content = f"{self.name} counts heron {nth}"
             headers = {"Idempotency-Key": f"{self.name}-{nth}"}
-            while (reply := self.client.post("/memories", json={"content": content}, headers=headers)).status_code != 201:
-                assert "Retry-After" in reply.headers, reply.text
-                self.again.add(reply.status_code)
+            while not self.send(content, headers):
                 time.sleep(0.05)
             self.acknowledged.append(content)
-            self.longest = max(self.longest, time.monotonic() - began)
             time.sleep(0.02)
+
+    def send(self, content: str, headers: dict[str, str]) -> bool:
+        """Whether a write was acknowledged."""
+        try:
+            reply = self.clients[0].post("/memories", json={"content": content}, headers=headers)
+        except httpx.TransportError:
+            self.clients.append(self.clients.pop(0))
+            return False
+        if reply.status_code != 201:
+            assert "Retry-After" in reply.headers, reply.text
+            self.again.add(reply.status_code)
+        return reply.status_code == 201
 
 
 @contextmanager
-def writing(clients: list[httpx.Client]) -> Iterator[list[Writer]]:
-    """Writers until the block ends."""
-    made = [Writer(client, f"writer{nth}") for nth, client in enumerate(clients)]
+def writing(routed: Routed, name: str, *proxies: int) -> Iterator[list[Writer]]:
+    """Writers until the block ends, each with an HAProxy to begin with."""
+    places = [[*routed.proxies[nth:], *routed.proxies[:nth]] for nth in proxies]
+    made = [Writer([proxy.client(**{"X-Namespace": name}) for proxy in place], f"writer{nth}") for nth, place in enumerate(places)]
     threads = [threading.Thread(target=each.work, daemon=True) for each in made]
     for thread in threads:
         thread.start()
@@ -230,12 +239,34 @@ def writing(clients: list[httpx.Client]) -> Iterator[list[Writer]]:
         for each in made:
             each.stop.set()
         for thread in threads:
-            thread.join(60)
+            thread.join(PATIENCE)
+
+
+def changes_of(routed: Routed, number: int, name: str) -> list[dict[str, Any]]:
+    """All changes of a namespace, in its cell."""
+    found: list[dict[str, Any]] = []
+    query = {"namespace": name, "after": "0", "limit": 1000}
+    while page := ok(routed.client(number).get("/changes", params=query))["items"]:
+        found += page
+        query["after"] = page[-1]["cursor"]
+    assert [row["position"] for row in found] == list(range(1, len(found) + 1))
+    return found
+
+
+def told_of(routed: Routed, number: int, name: str) -> list[str]:
+    """What the feed of a namespace says was written."""
+    rows = changes_of(routed, number, name)
+    return sorted(row["content"] for row in rows if (row["kind"], row["action"]) == ("memory", "created"))
+
+
+def everything_of(writers: list[Writer]) -> list[str]:
+    """What a far namespace has, with what these were told is written."""
+    return sorted(["The heron stands still.", *(content for each in writers for content in each.acknowledged)])
 
 
 def test_a_move_behind_haproxy_loses_nothing_and_writers_find_the_new_cell(routed: Routed) -> None:
     name, _ = routed.far()
-    with writing([proxy.client(**{"X-Namespace": name}) for proxy in routed.proxies]) as writers:
+    with writing(routed, name, 0, 1) as writers:
         time.sleep(0.3)
         routed.move(name, 1)
         routed.known(name, 1)
@@ -243,14 +274,31 @@ def test_a_move_behind_haproxy_loses_nothing_and_writers_find_the_new_cell(route
         eventually(lambda: all(len(each.acknowledged) > one for each, one in zip(writers, begun, strict=True)))
         routed.move(name, 2)
         eventually(lambda: all(len(each.acknowledged) > one for each, one in zip(writers, begun, strict=True)))
-    written = [content for each in writers for content in each.acknowledged]
-    found: list[str] = []
-    cursor = "0"
-    while page := ok(routed.client(2).get("/changes", params={"namespace": name, "after": cursor, "kind": "memory"}))["items"]:
-        found += [row["content"] for row in page if row["action"] == "created"]
-        cursor = page[-1]["cursor"]
-    assert sorted(found) == sorted([*written, "The heron stands still."])
+    assert told_of(routed, 2, name) == everything_of(writers)
     assert set.union(*(each.again for each in writers)) <= {AGAIN}
+
+
+@pytest.mark.release
+@pytest.mark.parametrize("point", POINTS)
+def test_haproxy_killed_anywhere_in_a_move_loses_nothing_and_its_clients_go_on(routed: Routed, point: str) -> None:
+    name, _ = routed.far()
+    first = routed.proxies[0]
+
+    def kill(step: str) -> None:
+        if step == point:
+            first.kill()
+
+    with writing(routed, name, 0, 1) as writers:
+        try:
+            routed.move(name, 1, kill)
+            routed.known(name, 1, 1)
+            begun = [len(each.acknowledged) for each in writers]
+            eventually(lambda: all(len(each.acknowledged) > one for each, one in zip(writers, begun, strict=True)))
+        finally:
+            first.start()
+    routed.known(name, 1)
+    assert first.client(**{"X-Namespace": name}).get("/memories").status_code == 200
+    assert told_of(routed, 1, name) == everything_of(writers)
 
 
 def test_a_stream_goes_on_in_the_new_cell_where_it_broke_off(routed: Routed) -> None:
@@ -275,38 +323,6 @@ def test_a_stream_goes_on_in_the_new_cell_where_it_broke_off(routed: Routed) -> 
     watcher.close()
 
 
-@dataclass
-class Reader:
-    """Reads all namespaces of both cells; what arrives by a move it reads by name, behind what it has read of it."""
-
-    routed: Routed
-    cursors: dict[int, str] = field(default_factory=lambda: {1: "0", 2: "0"})
-    places: dict[str, tuple[int, str]] = field(default_factory=dict)
-    told: dict[tuple[str, int], str] = field(default_factory=dict)
-
-    def read(self, number: int) -> None:
-        """Read what is new in a cell."""
-        page = ok(self.routed.client(number).get("/changes", params={"namespace": "*", "after": self.cursors[number]}))
-        for row in page["items"]:
-            if row["action"] == "moved" and row["kind"] == "namespace":
-                self.read_by_name(number, row["namespace"], row["position"])
-            self.take(row)
-        self.cursors[number] = page["next_cursor"]
-
-    def read_by_name(self, number: int, name: str, until: int) -> None:
-        """Read what a namespace has brought along."""
-        while self.places.get(name, (0, "0"))[0] < until:
-            query = {"namespace": name, "after": self.places.get(name, (0, "0"))[1]}
-            for row in ok(self.routed.client(number).get("/changes", params=query))["items"]:
-                self.take(row)
-
-    def take(self, row: dict[str, Any]) -> None:
-        """Take note of a change."""
-        self.told[row["namespace"], row["position"]] = json.dumps([row["kind"], row["action"], row["subject_id"]])
-        if row["position"] > self.places.get(row["namespace"], (0, "0"))[0]:
-            self.places[row["namespace"]] = (row["position"], row["cursor"])
-
-
 @pytest.mark.row("X12")
 def test_a_reader_of_all_namespaces_of_both_cells_has_no_gap_over_moves(routed: Routed) -> None:
     name, _ = routed.far()
@@ -320,14 +336,18 @@ def test_a_reader_of_all_namespaces_of_both_cells_has_no_gap_over_moves(routed: 
                 reader.read(number)
             time.sleep(0.05)
 
-    with ThreadPoolExecutor() as pool, writing([routed.proxies[0].client(**{"X-Namespace": name})]):
+    with ThreadPoolExecutor() as pool, writing(routed, name, 0):
         reading = pool.submit(read)
         for number in (1, 2):
             routed.move(name, number)
             time.sleep(0.5)
         done.set()
         reading.result()
-    for number in (1, 2):
-        reader.read(number)
-    last = ok(routed.client(2).get("/changes", params={"namespace": name, "limit": 1000}))["items"]
-    assert [position for space, position in sorted(reader.told) if space == name] == [row["position"] for row in last]
+
+    def has_all() -> bool:
+        for number in (1, 2):
+            reader.read(number)
+        read = [position for space, position in sorted(reader.told) if space == name]
+        return read == [row["position"] for row in changes_of(routed, 2, name)]
+
+    eventually(has_all)
