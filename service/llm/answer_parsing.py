@@ -9,8 +9,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from loci.models.fields import check_marks, compose_text
 from service.json_parts import MOST_IN_A_PART
+from service.llm.endpoint_replies import THOUGHT
 from service.llm.model import Completion, InvalidAnswer
-from service.llm.replies import THOUGHT
 
 LONGEST_ANSWER_CHARACTERS = 500_000  # characters of an answer
 DEEPEST_LEVELS = 32  # levels of its JSON

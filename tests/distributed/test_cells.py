@@ -25,7 +25,6 @@ from tests.services import PATIENCE, eventually, is_settled, ok, problem, serve
 from tests.transfer.rich import contents as contents_of
 from tests.transfer.rich import fill as fill_richly
 
-
 pytestmark = pytest.mark.release
 SOON = 5.0  # seconds in which a cell knows what it could not hear
 VECTORS = {"provider": "static"}
@@ -375,7 +374,6 @@ def test_a_mover_killed_anywhere_is_followed_by_one_that_ends_it(pair: Pair, poi
     assert check_cells(pair.cells.url(1)) == []
 
 
-@pytest.mark.release
 def test_a_command_killed_at_any_moment_is_ended_by_the_same_command(pair: Pair) -> None:
     name = pair.team()
     fill(pair, name, count=200)

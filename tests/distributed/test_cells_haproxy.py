@@ -278,7 +278,6 @@ def test_a_move_behind_haproxy_loses_nothing_and_writers_find_the_new_cell(route
     assert set.union(*(each.again for each in writers)) <= {AGAIN}
 
 
-@pytest.mark.release
 @pytest.mark.parametrize("point", POINTS)
 def test_haproxy_killed_anywhere_in_a_move_loses_nothing_and_its_clients_go_on(routed: Routed, point: str) -> None:
     name, _ = routed.far()
