@@ -4,15 +4,16 @@ from typing import Any
 
 import pytest
 
-from tests.services import Api, ok, problem
+from tests.services import Api, Service, eventually, is_settled, ok, problem
 
 ANSWERS = [f"Ann sails to the island of Elba in boat {n}" for n in range(5)]
 OTHERS = [f"Bob sails sometimes, says neighbour {n} of the long and winding street by the old harbour wall" for n in range(20)]
 
 
 @pytest.fixture
-def boats(api: Api) -> Api:
+def boats(api: Api, service: Service) -> Api:
     ok(api.post("/memories/batch", {"items": [{"content": content} for content in [*ANSWERS, *OTHERS]]}))
+    eventually(lambda: is_settled(service.database))  # two recalls find the same vectors and names
     return api
 
 
