@@ -7,8 +7,8 @@ recall (docs/design/database.md). Values are made and read by psycopg's adapters
 import asyncio
 import re
 from collections import deque
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import count
@@ -30,9 +30,8 @@ PARAMETER = re.compile(r"%(?:\((\w+)\)([sbt])|%)")
 FORMATS = {"s": PyFormat.AUTO, "b": PyFormat.BINARY, "t": PyFormat.TEXT}
 USES_BEFORE_PREPARED = 5
 PREPARED_AT_MOST = 300  # statements of a connection; each takes memory of the server's process
-LOOK_AGAIN_SECONDS = (
-    0.5  # an event loop may say nothing of a socket that has failed: uvloop drops its reader (as psycopg looks, too)
-)
+LOOK_AGAIN_SECONDS = 0.5  # an event loop may say nothing of a socket that has failed: uvloop drops its reader
+WRITTEN_AT_ONCE = 16 * 1024  # bytes of statements that wait for each other
 CANCEL_SECONDS = 5.0  # until a connection whose statement does not end is given up
 STALE = ("0A000", "26000")  # a migration has changed what a prepared statement returns; the server does not know it any more
 DONE = (pq.ExecStatus.TUPLES_OK, pq.ExecStatus.COMMAND_OK)
@@ -130,6 +129,7 @@ class Pipeline:
     _lost: psycopg.Error | None = None
     _arrival: asyncio.Future[None] | None = None
     _savepoints: int = 0
+    _unwritten: int = 0  # bytes, about
 
     async def __aenter__(self) -> Self:
         self._pg = self.connection.pgconn
@@ -142,13 +142,12 @@ class Pipeline:
         """Read what is still on its way; raise what failed and was told to nobody. A cancelled caller waits for no statement."""
         clean, failed = False, None
         try:
-            if error is not None and not isinstance(error, Exception):
-                clean = await self._give_up()
+            if error is None or isinstance(error, Exception):
+                failed, clean = await self.sync(), True
             else:
-                failed = await self._sync_or_give_up()
-                clean = True
+                clean = await self._give_up()
         except asyncio.CancelledError:
-            clean = not self._waiting and self._lost is None
+            clean = await self._give_up()
             raise
         except psycopg.Error:
             if error is None:
@@ -167,17 +166,11 @@ class Pipeline:
         if error is None and failed is not None:
             raise failed
 
-    async def _sync_or_give_up(self) -> psycopg.Error | None:
-        try:
-            return await self.sync()
-        except asyncio.CancelledError:
-            await self._give_up()
-            raise
-
     async def _give_up(self) -> bool:
         """Cancel what is under way; whether it came to its end, so that the connection is fit for others."""
         try:
             async with asyncio.timeout(CANCEL_SECONDS):
+                await self._wait_until_writable()
                 if self._waiting:
                     await self.connection.cancel_safe(timeout=CANCEL_SECONDS)
                 await self.sync()
@@ -186,18 +179,18 @@ class Pipeline:
         return True
 
     async def send(self, statement: str, parameters: Mapping[str, object]) -> Sent[Any]:
-        """Send a statement without waiting for what it returns."""
+        """Take a statement, which is written with others before the next wait, or at once where these are long."""
         query = number_parameters(statement)
         sent: Sent[Any] = Sent(self, span=traces.begin_statement(statement))
         adapter = self.connection.adapter
         try:
             values = adapter.dump_sequence([parameters[name] for name in query.names], query.formats)
-            with self._notice_lost_connection():
-                self._put_statement(sent, query.text, values, adapter.types or (), adapter.formats or [])
+            self._ask(self._put_statement, sent, query.text, values, adapter.types or (), adapter.formats or [])
         except BaseException as error:
             traces.end_statement(sent.span, error)
             raise
-        if self._flush_output():
+        self._unwritten += len(query.text) + sum(len(value) for value in values if value)
+        if self._unwritten > WRITTEN_AT_ONCE:
             await self._wait_until_writable()
         return sent
 
@@ -219,8 +212,7 @@ class Pipeline:
 
     async def sync(self) -> psycopg.Error | None:
         """Read all that was sent; the first error among it. Listen for statements that are sent from now on."""
-        with self._notice_lost_connection():
-            self._pg.pipeline_sync()
+        self._ask(self._pg.pipeline_sync)
         self._waiting.append(None)
         await self._read_while(lambda: bool(self._waiting))
         failed, self.failed = self.failed, None
@@ -239,15 +231,12 @@ class Pipeline:
             with suppress(psycopg.Error):
                 await self.sync()
                 if begun.result is not None and begun.result.status in DONE:
-                    await self._end_savepoint(f"rollback to savepoint {name}")
-                    await self._end_savepoint(f"release savepoint {name}")
+                    await self.send(f"rollback to savepoint {name}", {})
+                    await self.send(f"release savepoint {name}", {})
             raise
         if undo:
-            await self._end_savepoint(f"rollback to savepoint {name}")
-        await self._end_savepoint(f"release savepoint {name}")
-
-    async def _end_savepoint(self, statement: str) -> None:
-        await self.send(statement, {})
+            await self.send(f"rollback to savepoint {name}", {})
+        await self.send(f"release savepoint {name}", {})
 
     async def _wait_for_all(self) -> None:
         """Wait until all that was sent has succeeded, where something is still on its way."""
@@ -260,32 +249,30 @@ class Pipeline:
 
     async def read_until(self, sent: Sent[Any]) -> None:
         """Wait for what a statement returns."""
-        with self._notice_lost_connection():
-            self._pg.send_flush_request()
+        self._ask(self._pg.send_flush_request)
         await self._read_while(lambda: sent.result is None)
 
-    async def _read_while(self, missing: Any) -> None:
+    async def _read_while(self, missing: Callable[[], bool]) -> None:
         while missing():
-            if self._lost is not None:
-                raise self._lost
-            if self._flush_output():
-                await self._wait_until_writable()
-                continue
+            await self._wait_until_writable()
             self._take_results()
             if missing():
                 await self._wait_for_socket()
 
     async def _wait_until_writable(self) -> None:
-        """Wait until more can be written; what comes meanwhile is read, for the server may wait for that."""
-        while self._flush_output():
+        """Write what is to be written. What comes meanwhile is read, for the server may wait for that."""
+        while True:
+            if self._lost is not None:
+                raise self._lost
+            if not self._ask(self._pg.flush):
+                self._unwritten = 0
+                return
             self._loop.add_writer(self._socket, self._wake_waiter)
             try:
                 await self._wait_for_socket()
             finally:
                 if self._lost is None:
                     self._loop.remove_writer(self._socket)
-            if self._lost is not None:
-                raise self._lost
 
     async def _wait_for_socket(self) -> None:
         """Wait until something has come, or can be written."""
@@ -301,16 +288,10 @@ class Pipeline:
         if self._arrival is not None and not self._arrival.done():
             self._arrival.set_result(None)
 
-    def _flush_output(self) -> bool:
-        """Write what can be written; whether something is left."""
-        with self._notice_lost_connection():
-            return bool(self._pg.flush())
-
-    @contextmanager
-    def _notice_lost_connection(self) -> Iterator[None]:
-        """Notice where libpq finds that the connection is lost: it has closed the socket, whose number is soon another's."""
+    def _ask(self, step: Callable[..., R], *arguments: Any) -> R:
+        """Call libpq. Where it finds the connection lost it has closed the socket, whose number is soon another's."""
         try:
-            yield
+            return step(*arguments)
         except psycopg.OperationalError as error:
             self._stop_watching()
             self._lost = self._lost or error
@@ -324,9 +305,9 @@ class Pipeline:
 
     def _read_input(self) -> None:
         """Take what has come; called by the event loop."""
-        with suppress(psycopg.OperationalError), self._notice_lost_connection():
-            self._pg.consume_input()
-            self._take_results()
+        with suppress(psycopg.OperationalError):
+            self._ask(self._pg.consume_input)
+            self._ask(self._take_results)
         self._wake_waiter()
 
     def _take_results(self) -> None:

@@ -4,7 +4,7 @@ import asyncio
 import select
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar, Literal, LiteralString, TypeVar
@@ -15,6 +15,7 @@ from pgvector.psycopg.vector import register_vector_info
 from prometheus_client import Histogram
 from psycopg import AsyncConnection, Rollback
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.pq import TransactionStatus
 from psycopg.rows import DictRow, dict_row
 from psycopg.types import TypeInfo
 from psycopg.types.json import Jsonb
@@ -98,10 +99,36 @@ class Pool(AsyncConnectionPool[PipelinedConnection]):
 
         The pool would lose it, and whoever it was just handing it to: a request whose client leaves at the moment at which it ends.
         """
-        returning = asyncio.create_task(super().putconn(conn))
+        returning = asyncio.create_task(self._roll_back_and_return(conn))
         self.returning.add(returning)
         returning.add_done_callback(self.returning.discard)
         await asyncio.shield(returning)
+
+    async def _roll_back_and_return(self, connection: PipelinedConnection) -> None:
+        if connection.pgconn.transaction_status in {TransactionStatus.INTRANS, TransactionStatus.INERROR}:
+            with suppress(psycopg.Error):
+                await connection.rollback()
+        await super().putconn(connection)
+
+    def take_idle(self) -> PipelinedConnection | None:
+        """An idle connection at once; None where `getconn` must see to it."""
+        if self._closed or self._waiting or not self._pool or self._lock.locked() or _has_server_closed_it(self._pool[0]):
+            return None
+        connection = self._pool.popleft()
+        connection._pool = self
+        self._nconns_min = min(self._nconns_min, len(self._pool))
+        self._stats[self._REQUESTS_NUM] += 1
+        return connection
+
+    def keep_idle(self, connection: PipelinedConnection) -> bool:
+        """Take a connection back at once that is fit for others; False where `putconn` must see to it."""
+        fit = connection.pgconn.transaction_status == TransactionStatus.IDLE
+        lasts = connection._expire_at > time.monotonic() and connection._created_at > self._drained_at
+        if not (fit and lasts) or self._closed or self._waiting or self._lock.locked() or self._pool_full_event:
+            return False
+        connection._pool = None
+        self._pool.append(connection)
+        return True
 
     async def reconnect_failed(self) -> None:
         """Go on for those who wait already: only a new request would have it tried again, and they may hold its share."""
@@ -112,33 +139,28 @@ class Pool(AsyncConnectionPool[PipelinedConnection]):
 
     @asynccontextmanager
     async def lend_connection(self, owner: bytes | None, namespace: str | None) -> AsyncIterator[PipelinedConnection]:
-        """A connection of the share of a key, by its hash. Raises TooManyAtOnce, PoolTimeout."""
-        if self.shares is None:
-            async with self.connection() as connection:
-                yield connection
-            return
-        names = self.shares.list_names(owner, namespace)
-        await self.shares.take_place(names)
-        try:
-            async with self._lend_from_lower_pool(names) as connection:
-                yield connection
-        finally:
-            self.shares.give_back(names)
+        """A connection of the share of a key, by its hash; a low-priority one for throttled callers, if one is free.
 
-    @asynccontextmanager
-    async def _lend_from_lower_pool(self, names: tuple[Name, ...]) -> AsyncIterator[PipelinedConnection]:
-        """A low-priority connection for throttled callers, if one is free."""
-        behind = self.behind
-        if self.shares is None or behind is None or behind.lent_out == behind.max_size or not self.shares.stands_back(names):
-            async with self.connection() as connection:
-                yield connection
-            return
-        behind.lent_out += 1
+        Raises TooManyAtOnce, PoolTimeout.
+        """
+        shares, pool = self.shares, self
+        names: tuple[Name, ...] = ()
+        if shares is not None:
+            names = shares.list_names(owner, namespace)
+            await shares.take_place(names)
+            if self.behind is not None and self.behind.lent_out < self.behind.max_size and shares.stands_back(names):
+                pool = self.behind
+        pool.lent_out += 1
+        connection = None
         try:
-            async with behind.connection() as connection:
-                yield connection
+            connection = pool.take_idle() or await pool.getconn()
+            yield connection
         finally:
-            behind.lent_out -= 1
+            pool.lent_out -= 1
+            if shares is not None:
+                shares.give_back(names)
+            if connection is not None and not pool.keep_idle(connection):
+                await pool.putconn(connection)
 
 
 async def _configure_connection(prepares: bool, connection: PipelinedConnection) -> None:
@@ -346,32 +368,6 @@ class Transaction:
         return await self.pipeline.send(statement, {"namespace": self.namespace, **parameters})
 
 
-@asynccontextmanager
-async def _begin_with_first_statement(
-    connection: PipelinedConnection, begin: LiteralString, outcome: Outcome, *, positions: bool
-) -> AsyncIterator[Pipeline]:
-    """A transaction whose begin travels with its first statement, and its commit with its last: neither waits for a reply.
-
-    The pool rolls back after an error; psycopg.Rollback ends the block as if nothing had been done. With `positions` the
-    outcome has one, asked behind the commit.
-    """
-    asked = None
-    try:
-        async with Pipeline(connection) as pipeline:
-            await pipeline.send(begin, {})
-            yield pipeline
-            committed = await pipeline.send("commit", {})
-            if positions:
-                asked = await pipeline.send(POSITION, {})
-    except Rollback:
-        await connection.rollback()
-        return
-    if not committed.was_done("COMMIT"):
-        raise psycopg.errors.InFailedSqlTransaction("a statement of the transaction had failed: nothing was written")
-    if asked is not None:
-        outcome.position = without_head(position_of((await asked.one())["position"]))
-
-
 def position_of(lsn: str) -> int:
     """A place in the log of a server, as it writes one: two numbers in base 16 with a stroke between."""
     high, low = lsn.split("/")
@@ -405,30 +401,33 @@ async def open_transaction(
     `key_hash` is that of a browser session. `creates`: the namespace is made if it does not exist, where the caller may.
     Authentication travels with the first statement of the block: one round trip for both.
     """
-    owner = owner or key_hash
-    async with AsyncExitStack() as stack:
-        if not traces.is_off():
-            said = {"loci.namespace": namespace or "", "loci.action": origin.action if origin else "unknown"}
-            stack.enter_context(traces.span("transaction", said))
-        asked = time.perf_counter()
-        connection = await stack.enter_async_context(pool.lend_connection(owner, namespace))
-        WAITED.observe(time.perf_counter() - asked)
-        outcome = Outcome()
-        positions = pool.positions and not snapshot
-        begun = _begin_with_first_statement(connection, SNAPSHOT if snapshot else "begin", outcome, positions=positions)
-        pipeline = await stack.enter_async_context(begun)
-        limits = within.to_settings(connection.info.server_version) if within else None
-        who = {"key": key_hash, "namespace": namespace, "role": role, "limits": limits, "creates": creates}
-        entering = await pipeline.send(ENTER, {**who, "origin": Jsonb(asdict(origin)) if origin else None})
-        tx = Transaction(pipeline, namespace, entering, outcome, pool.standby)
-        try:
-            yield tx
-        except psycopg.errors.ReadOnlySqlTransaction:
-            if not (pool.standby or snapshot):  # it wrote before, and another server does now: the next attempt finds that one
-                await connection.close()
-            raise
-        if namespace is None and role is not None and pool.shares is not None and not pool.shares.knows_home(owner):
-            await _learn_home(pool.shares, owner, tx)
+    owner, outcome = owner or key_hash, Outcome()
+    asked = time.perf_counter()
+    with traces.span("transaction", {"loci.namespace": namespace or "", "loci.action": origin.action if origin else "unknown"}):
+        async with pool.lend_connection(owner, namespace) as connection:
+            WAITED.observe(time.perf_counter() - asked)
+            limits = within.to_settings(connection.info.server_version) if within else None
+            who = {"key": key_hash, "namespace": namespace, "role": role, "limits": limits, "creates": creates}
+            try:
+                async with Pipeline(connection) as pipeline:
+                    await pipeline.send(SNAPSHOT if snapshot else "begin", {})
+                    entering = await pipeline.send(ENTER, {**who, "origin": Jsonb(asdict(origin)) if origin else None})
+                    tx = Transaction(pipeline, namespace, entering, outcome, pool.standby)
+                    yield tx
+                    if namespace is None and role is not None and pool.shares is not None and not pool.shares.knows_home(owner):
+                        await _learn_home(pool.shares, owner, tx)
+                    committed = await pipeline.send("commit", {})
+                    position = await pipeline.send(POSITION, {}) if pool.positions and not snapshot else None
+            except Rollback:
+                return
+            except psycopg.errors.ReadOnlySqlTransaction:
+                if not (pool.standby or snapshot):  # it wrote before, and another server does now: the next attempt finds that one
+                    await connection.close()
+                raise
+            if not committed.was_done("COMMIT"):
+                raise psycopg.errors.InFailedSqlTransaction("a statement of the transaction had failed: nothing was written")
+            if position is not None:
+                outcome.position = without_head(position_of((await position.one())["position"]))
 
 
 async def _learn_home(shares: PoolQuota, key_hash: bytes | None, tx: Transaction) -> None:

@@ -108,6 +108,23 @@ async def test_who_is_cancelled_ends_the_statement_and_the_next_one_gets_a_conne
     assert sleeping() == 0
 
 
+async def test_who_is_cancelled_before_the_server_has_heard_of_a_statement_does_not_wait_for_it(pool: Pool) -> None:
+    sent = asyncio.Event()
+
+    async def sleep() -> None:
+        async with begun(pool) as tx:
+            await tx.post("select pg_sleep(%(seconds)s)", seconds=3600)
+            sent.set()
+            await asyncio.sleep(3600)
+
+    task = asyncio.create_task(sleep())
+    await sent.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.wait_for(task, PATIENCE)
+    await answers(pool)
+
+
 async def test_much_may_go_both_ways_at_once(pool: Pool) -> None:
     text = "stone" * 1_000_000
     async with begun(pool) as tx:
