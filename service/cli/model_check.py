@@ -10,7 +10,7 @@ from service.cli.framework import first_line
 from service.cli.model_trials import TRIALS, Trial
 from service.llm.answer_parsing import Answer, read_answer
 from service.llm.factory import make_model
-from service.llm.model import ChatModel, Completion, InvalidAnswer, ModelError
+from service.llm.model import ChatModel, Completion, InvalidAnswer, ModelError, Usage
 from service.llm.prompts import BadPrompt, Prompts
 from service.llm.schemas import schema_of, text_of
 from service.settings import LLMSettings, Settings
@@ -28,13 +28,14 @@ class Echo(Answer):
 
 @dataclass(frozen=True)
 class Result:
-    """How a trial went; `fault`: why its answer is of no use."""
+    """How a trial went; `fault`: why its answer is of no use; `heard`: tokens of one that was given up."""
 
     trial: Trial
     took: float
     completion: Completion | None = None
     fault: str | None = None
-    given_up: bool = False  # it had not answered yet
+    given_up: bool = False
+    heard: int = 0
 
 
 async def check_model(settings: Settings, seconds: float = TRIAL_SECONDS) -> list[Check]:
@@ -85,7 +86,7 @@ async def _try_purposes(model: ChatModel, settings: Settings, seconds: float) ->
 async def _run_trial(model: ChatModel, settings: LLMSettings, trial: Trial, prompts: Prompts, left: float) -> Result:
     """Ask once, as a real call does."""
     started = time.monotonic()
-    patience = min(left, BEYOND * trial.limit_seconds(settings))
+    patience, usage = min(left, BEYOND * trial.limit_seconds(settings)), Usage()
     try:
         sizes = await model.measure()
         things = trial.count_fitting_things(prompts, sizes, settings)
@@ -95,9 +96,10 @@ async def _run_trial(model: ChatModel, settings: LLMSettings, trial: Trial, prom
                 schema=trial.make_schema(prompts, things, sizes, settings.max_tokens),
                 title=trial.purpose,
                 deadline=patience + 1,
+                usage=usage,
             )
     except TimeoutError:
-        return Result(trial, time.monotonic() - started, given_up=True)
+        return Result(trial, time.monotonic() - started, given_up=True, heard=usage.completion_tokens or 0)
     except BadPrompt as error:
         return Result(trial, 0.0, fault=str(error))
     except ModelError as error:
@@ -117,7 +119,8 @@ def _judge_trial(result: Result, settings: Settings) -> Check:
     setting = f"LOCI_LLM__{trial.limit.upper()}"
     if result.given_up:
         late = result.took >= limit
-        said = f"no answer within {result.took:.0f} s, of {limit:g} ({setting})"
+        heard = f", {result.heard:,} tokens of one" if result.heard else ""
+        said = f"no answer within {result.took:.0f} s, of {limit:g} ({setting}){heard}"
         return Check(
             name, not late, f"{said}: {_advise_settings(trial, None, settings)}" if late else f"{said}; try --model-seconds 600"
         )

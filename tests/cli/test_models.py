@@ -4,6 +4,7 @@ import json
 import re
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -145,6 +146,15 @@ def test_doctor_is_done_in_time_however_slow_the_model_is(
     assert not ok
     assert "of 1 (LOCI_LLM__REQUEST_DEADLINE): take a faster model; until then rules decide" in detail
     assert "2 s were over before reflect, enrichment" in found["model time"][1]
+
+
+def test_doctor_says_how_much_came_of_an_answer_that_did_not_end(
+    loci: Loci, monkeypatch: pytest.MonkeyPatch, endpoint: ModelServer
+) -> None:
+    endpoint.script = lambda request: replace(obedient(request), pause=0.5 * (request.purpose == "rewrite"), pieces=1000)
+    configure(monkeypatch, ENDPOINT=endpoint.url, MODEL="scripted", RECALL_DEADLINE="1")
+    said = examined(loci, "--model-seconds", "3")["model rewrite (decompose)"][1]
+    assert re.search(r"no answer within \d s, of 1 \(LOCI_LLM__RECALL_DEADLINE\), [1-9]\d* tokens of one: take a faster", said)
 
 
 def test_doctor_finds_that_an_endpoint_cuts_prompts(loci: Loci, monkeypatch: pytest.MonkeyPatch, endpoint: ModelServer) -> None:
