@@ -5,10 +5,11 @@ source has the namespace, from the fence on nobody until the target has opened i
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import LiteralString, TypedDict
+from typing import LiteralString, TypedDict, TypeVar
 
 from psycopg import errors as pg
 from psycopg import sql
@@ -29,6 +30,7 @@ from db.cells.database import (
     wait_until,
 )
 
+T = TypeVar("T")
 COPIED = 3600.0  # seconds that a copy may take before the command gives up; repeating it goes on
 ARRIVED = 30.0  # seconds that writers are held at most while the rest arrives
 TRIES = 20  # of the cut, while transactions are open that write to it
@@ -45,7 +47,9 @@ where m.name = %s and m.step <> 'planned'
   and (m.step <> 'emptied'
        or m.cell_id = %s and not exists (select from loci_data.namespaces n where n.id = m.namespace_id)
           and exists (select from loci_data.namespace_cells c where (c.namespace_id, c.cell_id) = (m.namespace_id, m.cell_id)))"""
-SUMMARY: LiteralString = "select loci_internal.summarize_moved_rows(%s, %s)"
+SUMMARY: LiteralString = "select loci_internal.summarize_moved_rows(%s, %s, %s::pg_snapshot)"
+SNAPSHOT: LiteralString = "select pg_current_snapshot()::text"
+ONE_MOMENT: LiteralString = "set transaction isolation level repeatable read"
 LOOSE: LiteralString = """
 select count(*) from pg_subscription_rel r join pg_subscription s on s.oid = r.srsubid
 where s.subname = %s and r.srsubstate <> 'r'"""
@@ -224,50 +228,75 @@ def wait_for_copy(ends: Ends) -> None:
 
 
 def fence(ends: Ends) -> None:
-    """Hold the writers, wait for the rest, compare, and let nobody work in the namespace here any more: one transaction."""
-    for left in reversed(range(TRIES)):
-        try:
-            _fence_once(ends)
-        except pg.LockNotAvailable:  # somebody writes for long: let the others go on, and try again
-            if not left:
-                raise CellError(
-                    f"a transaction writes to {ends.name} all the time", "Repeat the command when it has ended."
-                ) from None
-            time.sleep(1.0)
-        except _Different:
-            unlink(ends)
-            _note(ends, "planned")
-            raise
-        else:
-            return
+    """Let nobody work in the namespace here any more, when the other cell has its rows.
+
+    All of them are compared as they are at one moment, for which writers are held; and when they are held again, for the cut,
+    only what has changed since.
+    """
+    try:
+        same = _do_when_free(ends, _compare_all)
+        _do_when_free(ends, lambda ends: _cut(ends, same))
+    except _Different:
+        unlink(ends)
+        _note(ends, "planned")
+        raise
 
 
 class _Different(CellError):
     """What has come is not what was sent."""
 
 
-def _fence_once(ends: Ends) -> None:
+Moment = tuple[str | None, str | None]  # as snapshots of the source and of the target; None: the beginning
+
+
+def _do_when_free(ends: Ends, work: Callable[[Ends], T]) -> T:
+    """Do what holds the writers. While somebody writes for long the others go on, and it is tried again."""
+    for _ in range(TRIES):
+        with suppress(pg.LockNotAvailable):
+            return work(ends)
+        time.sleep(1.0)
+    raise CellError(f"a transaction writes to {ends.name} all the time", "Repeat the command when it has ended.")
+
+
+@contextmanager
+def _hold_writers(ends: Ends) -> Iterator[float]:
+    """A transaction of the source in which nobody writes, and the target has all rows; when that began."""
     _wait_for_rest(ends, ends.link)
-    with ends.source.transaction():
+    with connect(ends.source_url, "this cell") as second, ends.source.transaction():
         ends.source.execute(LOCKS)
         ends.source.execute("select loci_internal.hold_namespace(%s)", [ends.namespace_id])
         ends.source.execute("select from loci_data.namespaces where id = %s for update", [ends.namespace_id])
         began = time.monotonic()
-        with connect(ends.source_url, "this cell") as second:
-            _wait_for_rest(ends, ends.link, second, ARRIVED)
-        vectors = _moves_vectors(ends)
-        _compare(ends, vectors=vectors)
+        _wait_for_rest(ends, ends.link, second, ARRIVED)
+        yield began
+
+
+def _compare_all(ends: Ends) -> Moment:
+    """Compare all rows as both cells have them at one moment; which it was."""
+    with connect(ends.source_url, "this cell") as source, source.transaction(), ends.target.transaction():
+        source.execute(ONE_MOMENT)
+        ends.target.execute(ONE_MOMENT)
+        with _hold_writers(ends):
+            moment = str(value(source, SNAPSHOT)), str(value(ends.target, SNAPSHOT))
+        _compare(ends, source, (None, None))
+    return moment
+
+
+def _cut(ends: Ends, same: Moment) -> None:
+    with _hold_writers(ends) as began:
+        _compare(ends, ends.source, same)
         held = time.monotonic() - began
         ends.source.execute("set local session_replication_role = replica")
         statement: LiteralString = "select loci_internal.fence_namespace(%s, make_interval(secs => %s), %s)"
-        ends.source.execute(statement, [ends.namespace_id, held, vectors])
+        ends.source.execute(statement, [ends.namespace_id, held, _moves_vectors(ends)])
 
 
-def _compare(ends: Ends, *, vectors: bool) -> None:
-    """Compare what stands in the rows of both cells, both at the same time. Raises CellError, with the tables that differ."""
+def _compare(ends: Ends, source: Session, since: Moment) -> None:
+    """Compare what stands in rows that are newer, and how many there are, at the same time. Raises CellError, with the tables."""
+    vectors = _moves_vectors(ends)
     with ThreadPoolExecutor(1) as beside:
-        asked = beside.submit(value, ends.target, SUMMARY, ends.namespace_id, vectors)
-        sent = value(ends.source, SUMMARY, ends.namespace_id, vectors)
+        asked = beside.submit(value, ends.target, SUMMARY, ends.namespace_id, vectors, since[1])
+        sent = value(source, SUMMARY, ends.namespace_id, vectors, since[0])
         come = asked.result()
     if sent != come:
         differ = ", ".join(sorted(each for each in {*sent, *come} if sent.get(each) != come.get(each)))

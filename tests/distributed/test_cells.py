@@ -17,6 +17,7 @@ import pytest
 from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
+from db.cells import move
 from db.cells.cells import add_cell, check_cells, release_namespace, remove_cell, set_cell
 from db.cells.database import CellError
 from db.cells.move import move_namespace, plan_move
@@ -300,6 +301,37 @@ def test_rows_that_differ_at_the_cut_stop_it_and_the_next_try_copies_anew(pair: 
         pair.cells.value(2, f"select count(*) from loci_data.entities where namespace_id = {number} and description = 'another'")
         == 0
     )
+
+
+@pytest.mark.parametrize("changed", ["more", "other", "fewer"])
+def test_rows_that_differ_only_since_all_were_compared_stop_the_cut(
+    pair: Pair, changed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = pair.team()
+    fill(pair, name, count=5)
+    there = f"loci_data.memory_links where namespace_id = {id_of(pair, name)}"
+    client = pair.client(1, **{"X-Namespace": name})
+    one, other = (row["id"] for row in ok(client.get("/memories", params={"limit": 2}))["items"])
+    ok(client.post(f"/memories/{one}/links", json={"target_id": other, "type": "supports"}), 201)
+    change = {
+        "more": 'insert into loci_data.memory_links select (jsonb_populate_record(l, \'{"type": "cites"}\')).* from loci_data.memory_links l',
+        "other": "update loci_data.memory_links set type = 'cites'",
+        "fewer": "delete from loci_data.memory_links",
+    }[changed]
+    compare = move._compare_all
+
+    def spoil(ends: move.Ends) -> move.Moment:
+        moment = compare(ends)
+        pair.cells.value(2, f"set session_replication_role = replica; {change} where namespace_id = {id_of(pair, name)}")
+        return moment
+
+    with monkeypatch.context() as patched:
+        patched.setattr(move, "_compare_all", spoil)
+        with pytest.raises(CellError, match=rf"not the same rows of {name}: loci_data.memory_links$"):
+            pair.move(name, 2)
+    assert holders(pair, name) == [1]
+    pair.move(name, 2)
+    assert pair.cells.value(2, f"select count(*) from {there}") == 1
 
 
 def test_where_another_model_serves_everything_is_embedded_anew(pair: Pair) -> None:

@@ -87,7 +87,7 @@ def move(
             plan = plan_move(url, name, to)
             tell_result(plan, lambda: print_fields(dict(plan)))
             return
-        moved = move_namespace(url, name, to, watch=lambda step: None if step.endswith("unnoted") else print_error(step))
+        moved = move_namespace(url, name, to, watch=lambda step: None if step.endswith("unnoted") else echo(step, err=True))
     tell_result(
         moved,
         message_printer(f"{name} is in cell {to}; writers waited {moved['held_seconds'] or 0:.2f} s. Back up both cells now."),

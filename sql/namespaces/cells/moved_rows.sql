@@ -82,34 +82,41 @@ comment on function loci_internal.measure_moved_rows(integer) is
 
 -- What does a namespace have in each table that moves? {table: [rows, a hash of all that stands in them]}, without
 -- those that have none: equal in two cells where they have the same rows. A hash a row, of its columns by name, joined
--- by xor, so that no order matters: no row is there twice. Vectors as their bytes, which are quicker than their digits.
--- One scan of the namespace's rows a table. The settings are those that change how a value is written.
-create or replace function loci_internal.summarize_moved_rows(p_namespace_id integer, p_vectors boolean) returns jsonb
-language plpgsql stable set search_path = '' set timezone = 'UTC' set datestyle = 'ISO' set intervalstyle = 'postgres'
-    set extra_float_digits = 1 set bytea_output = 'hex'
+-- by xor, so that no order matters: no row is there twice. p_since: only rows are hashed that a snapshot of before did
+-- not see, which is many times as quick; all are counted. Types of extensions, and tsvector, have no hash: they are
+-- taken by their binary form, arrays of them as text. No number of a type is hashed: each cell has others. One scan of
+-- the namespace's rows a table.
+create or replace function loci_internal.summarize_moved_rows(
+    p_namespace_id integer, p_vectors boolean, p_since pg_snapshot default null) returns jsonb
+language plpgsql stable set search_path = ''
 as $$
 declare
+    v_first   constant oid := 16384;  -- of types that are not PostgreSQL's own
+    -- An age counts from this transaction, and one that began later may have ended first.
+    v_newer   constant text := case when p_since is not null then format(
+        'filter (where age(t.xmin) between -1000000000 and %s or t.xmin = any (%L::xid[]))',
+        age(pg_snapshot_xmax(p_since)::xid), array(select x::xid from pg_snapshot_xip(p_since) x)) end;
     v_table   regclass;
-    v_schema  text := (select t.typnamespace::regnamespace::text from pg_catalog.pg_type t where t.typname = 'vector');
     v_columns text;
     v_rows    bigint;
     v_hash    bigint;
     v_found   jsonb := '{}';
 begin
     for v_table in select t from loci_internal.moved_tables(p_vectors) t loop
-        select string_agg(case when t.typname in ('vector', 'halfvec', 'sparsevec')
-                               then format('%s.%s_send(t.%I)', v_schema, t.typname, a.attname)
+        select string_agg(case when t.typtype = 'b' and t.typelem >= v_first then format('t.%I::text', a.attname)
+                               when t.typtype = 'b' and t.oid >= v_first or t.typname = 'tsvector'
+                               then format('%s(t.%I)', t.typsend, a.attname)
                                else format('t.%I', a.attname) end, ', ' order by a.attname)
         into v_columns
         from pg_catalog.pg_attribute a join pg_catalog.pg_type t on t.oid = a.atttypid
         where a.attrelid = v_table and a.attnum > 0 and not a.attisdropped;
-        execute format('select count(*), bit_xor(hashtextextended(row(%s)::text, 0)) from %s t where namespace_id = $1',
-                       v_columns, v_table) into v_rows, v_hash using p_namespace_id;
+        execute format('select count(*), bit_xor(hash_record_extended(row(%s), 0)) %s from %s t where namespace_id = $1',
+                       v_columns, v_newer, v_table) into v_rows, v_hash using p_namespace_id;
         if v_rows > 0 then
             v_found := v_found || jsonb_build_object(v_table::text, jsonb_build_array(v_rows, v_hash::text));
         end if;
     end loop;
     return v_found;
 end $$;
-comment on function loci_internal.summarize_moved_rows(integer, boolean) is
-    'How many rows a namespace has in each table that moves, and a hash of what stands in them.';
+comment on function loci_internal.summarize_moved_rows(integer, boolean, pg_snapshot) is
+    'How many rows a namespace has in each table that moves, and a hash of what stands in those that are newer.';
