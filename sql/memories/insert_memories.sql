@@ -2,8 +2,8 @@
 
 -- Write items that name no lineage, all at once. Exact duplicates of each other or of what is open and current
 -- reinforce that memory instead: see find_duplicates. The unique index memories_fold settles races: the loser of two
--- equal writers reinforces. Rows are written whole, in the order of the table's columns, of which the details are the
--- last. Look-ups between items go through JSON objects, so that no plan depends on how many there are. Errors: 40001.
+-- equal writers reinforces. Look-ups between items go through JSON objects, so that no plan depends on how many there
+-- are. Errors: 40001.
 create or replace function loci_internal.insert_memories(p_namespace_id integer, p_items loci_internal.memory_input[],
                                                          p_at timestamptz)
 returns setof loci_internal.memory_outcome
@@ -14,6 +14,7 @@ declare
     v_known   jsonb; -- place of an item: id of the memory that says it
     v_written jsonb;
     v_found   integer;
+    v_agent   uuid := loci.current_agent();
 begin
     v_known := loci_internal.find_duplicates(p_namespace_id, p_items, p_at);
 
@@ -32,21 +33,20 @@ begin
     end if;
 
     with item as (
-        select i.*, row_number() over same as nth, count(*) over (partition by loci_internal.fold_key(i)) as times
+        select i as stated, row_number() over same as nth,
+               count(*) over (partition by loci_internal.fold_key(i)) as times
         from unnest(p_items) i
         where i.lineage is null and i.fold_scope is not null and not
             coalesce(v_known ? i.ordinal::text, false)
         window same as (partition by loci_internal.fold_key(i) order by i.ordinal)
         union all
-        select i.*, 1, 1 from unnest(p_items) i where i.lineage is null and i.fold_scope is null
+        select i, 1, 1 from unnest(p_items) i where i.lineage is null and i.fold_scope is null
     ), written as (
         insert into loci_data.memories as m overriding user value
-        select p_namespace_id, i.id, null, i.id::text, i.id, 1, i.content, i.content_hash, i.fold_scope,
-               coalesce(i.valid_from, p_at),
-               i.valid_to, p_at, p_at, null, 'active', i.source, i.session_id, i.times, p_at,
-               (select loci.current_agent()), p_at,
-               (loci_internal.complete_memory_details(i.details, null)).*
-        from item i where i.nth = 1 order by i.ordinal
+        select (loci_internal.make_memory(p_namespace_id, i.stated,
+                                           loci_internal.complete_memory_details((i.stated).details, null),
+                                           i.times::integer, p_at, v_agent)).*
+        from item i where i.nth = 1 order by (i.stated).ordinal
         on conflict (namespace_id, content_hash, fold_scope, category) where valid_to is null and status = 'active'
         do update set observations = m.observations + excluded.observations,
         last_observed_at = excluded.last_observed_at,
@@ -67,6 +67,47 @@ begin
 end $$;
 comment on function loci_internal.insert_memories(integer, loci_internal.memory_input[], timestamptz) is
     'Insert memories without a lineage, folding exact duplicates.';
+
+-- Write one item that names no lineage, and return its row; null where a memory says exactly that already, or another
+-- writer is about to: insert_memories settles that. Three index look-ups and a row.
+create or replace function loci_internal.insert_memory(p_namespace_id integer, p_item loci_internal.memory_input,
+                                                       p_at timestamptz) returns loci_data.memories
+language plpgsql volatile set search_path = '' set enable_seqscan = off
+as $$
+declare
+    v_memory loci_data.memories;
+begin
+    if loci_internal.find_duplicates(p_namespace_id, array[p_item], p_at) is null then
+        insert into loci_data.memories as m overriding user value
+        select (loci_internal.make_memory(p_namespace_id, p_item,
+                                           loci_internal.complete_memory_details(p_item.details, null), 1, p_at,
+                                           loci.current_agent())).*
+        on conflict (namespace_id, content_hash, fold_scope, category) where valid_to is null and status = 'active'
+        do nothing
+        returning m.* into v_memory;
+    end if;
+    return v_memory;
+end $$;
+comment on function loci_internal.insert_memory(integer, loci_internal.memory_input, timestamptz) is
+    'Insert a memory without a lineage; null where one says exactly the same.';
+
+-- The row of a new memory without a lineage, in the order of the table's columns, of which the details are the last.
+-- Inlines.
+create or replace function loci_internal.make_memory(
+    p_namespace_id integer, p_item loci_internal.memory_input, p_details loci.memory_details, p_times integer,
+    p_at timestamptz, p_agent uuid)
+returns loci_data.memories
+language sql immutable parallel safe
+as $$
+    select row(p_namespace_id, p_item.id, null, p_item.id::text, p_item.id, 1, p_item.content, p_item.content_hash,
+               p_item.fold_scope, coalesce(p_item.valid_from, p_at), p_item.valid_to, p_at, p_at, null, 'active',
+               p_item.source, p_item.session_id, p_times, p_at, p_agent, p_at,
+               p_details.category, p_details.tags, p_details.layer, p_details.importance, p_details.confidence,
+               p_details.metadata, p_details.about)::loci_data.memories
+$$;
+comment on function loci_internal.make_memory(integer, loci_internal.memory_input, loci.memory_details, integer,
+                                              timestamptz, uuid) is
+    'Row of a new memory without a lineage.';
 
 -- Lock the lineages that items name, in order of name, and make those that are not there yet. The name may be the id of
 -- a memory without one; asked only with the lock, because an erasure may have held it. Index look-ups, planned for any

@@ -15,6 +15,7 @@ declare
     v_ns       integer := loci_internal.authorize(p_namespace, 'writer');
     v_items    loci_internal.memory_input[] := loci_internal.parse_memories(v_ns, p_items);
     v_outcomes loci_internal.memory_outcome[] := '{}';
+    v_states   record;
     v_round    record;
     v_at       timestamptz;
 begin
@@ -22,32 +23,41 @@ begin
     if cardinality(v_items) > 20 then
         set local plan_cache_mode = force_custom_plan;
     end if;
-    perform loci_internal.lock_lineages(v_ns, v_items);
+    select bool_or(i.lineage is not null) as lineages, bool_or(i.parent_id is not null) as parents,
+           bool_or(i.embedding is not null) as vectors into v_states
+    from unnest(v_items) i;
+    if v_states.lineages then
+        perform loci_internal.lock_lineages(v_ns, v_items);
+    end if;
     v_at := clock_timestamp();
 
     select coalesce(array_agg(o), '{}') into v_outcomes from loci_internal.insert_memories(v_ns, v_items, v_at) o;
-    for v_round in
-        select i.round, array_agg(i order by i.ordinal) as items from unnest(v_items) i
-        where i.lineage is not null group by i.round order by i.round
-    loop
-        perform set_config('plan_cache_mode', case when cardinality(v_round.items) > 20 then 'force_custom_plan'
+    if v_states.lineages then
+        for v_round in
+            select i.round, array_agg(i order by i.ordinal) as items from unnest(v_items) i
+            where i.lineage is not null group by i.round order by i.round
+        loop
+            perform set_config('plan_cache_mode', case when cardinality(v_round.items) > 20 then 'force_custom_plan'
+                               else 'force_generic_plan' end, true);
+            v_outcomes := v_outcomes || array(
+                select o from loci_internal.insert_versions(v_ns, v_round.items,
+                                                            v_at + (v_round.round - 1) * interval '1 microsecond') o);
+        end loop;
+        perform set_config('plan_cache_mode', case when cardinality(v_items) > 20 then 'force_custom_plan'
                            else 'force_generic_plan' end, true);
-        v_outcomes := v_outcomes || array(
-            select o from loci_internal.insert_versions(v_ns, v_round.items,
-                                                        v_at + (v_round.round - 1) * interval '1 microsecond') o);
-    end loop;
-    perform set_config('plan_cache_mode', case when cardinality(v_items) > 20 then 'force_custom_plan'
-                       else 'force_generic_plan' end, true);
+    end if;
 
-    if exists (select from unnest(v_items) i where i.parent_id is not null) then
+    if v_states.parents then
         perform loci_internal.place_memories(v_ns, v_items, v_outcomes);
     end if;
     if exists (select from unnest(v_outcomes) o where o.duplicate) then
         v_outcomes := loci_internal.apply_on_duplicate(v_ns, v_items, v_outcomes, v_at);
     end if;
-    perform loci_internal.upsert_memory_vectors(v_ns, array_agg(o.id), array_agg(i.embedding::halfvec))
-    from unnest(v_items) i join unnest(v_outcomes) o on o.ordinal = i.ordinal and not o.duplicate
-    where i.embedding is not null having count(*) > 0;
+    if v_states.vectors then
+        perform loci_internal.upsert_memory_vectors(v_ns, array_agg(o.id), array_agg(i.embedding::halfvec))
+        from unnest(v_items) i join unnest(v_outcomes) o on o.ordinal = i.ordinal and not o.duplicate
+        where i.embedding is not null having count(*) > 0;
+    end if;
     perform loci_internal.remember_graph(v_ns, p_items, v_outcomes, v_at);
     return query select o.ordinal, o.id, o.superseded, o.duplicate, o.ignored, o.cut_short
                  from unnest(v_outcomes) o order by o.ordinal;
@@ -57,99 +67,10 @@ comment on function loci_api.remember(text, jsonb) is
     'duplicates (on_duplicate: reinforce, update or refuse). Returns one row an item, in order: what it superseded, '
     'what a duplicate stated otherwise (ignored), and where its validity was cut short.';
 
--- The items of a write, typed: one scan of the JSON. An item that states no valid_from and is no episode may fold into
--- an exact duplicate. Metadata of null are none, and those that are not stated are inherited. An item that corrects or
--- replaces a memory is written to its lineage. round: how many items of the same lineage stand before it, so that a
--- round never has two. Errors: 22023 with the item's position and field.
-create or replace function loci_internal.parse_memories(p_namespace_id integer, p_items jsonb)
-returns loci_internal.memory_input[]
-language sql volatile set search_path = ''
-as $$
-    select array_agg(row(i.*)::loci_internal.memory_input order by i.ordinal)
-    from (
-        select (i.ordinal - 1)::integer as ordinal,
-               row_number() over (partition by i.lineage order by i.ordinal)::integer,
-               coalesce(i.id, loci_api.uuid7()), i.content, loci_internal.content_hash(i.content),
-               case when (i.details).layer = 3 or i.valid_from is not null or i.valid_to is not null
-                   or i.corrects is not null then null
-                    else coalesce(i.lineage, loci_internal.wording_scope(i.content, (i.details).about, i.source,
-                                                                         c.agent)) end,
-               i.lineage, i.parent_id, i.valid_from, i.valid_to, i.source, i.session_id, i.embedding, i.corrects,
-               null::timestamptz, null::uuid, false, null::uuid, null::timestamptz, false,
-               coalesce(i.on_duplicate, 'reinforce'), i.details
-        from (
-            select u.id, u.content, -- only what corrects something is looked up: without statistics that may read all
-                   case when u.replaces is not null
-                       then loci_internal.lineage_to_replace(p_namespace_id, u.replaces, u.lineage)
-                       else coalesce(u.lineage, (select m.lineage from loci_data.memories m where u.corrects is not null
-                                                 and m.namespace_id = p_namespace_id and m.id = u.corrects),
-                                     u.corrects::text) end as lineage,
-                   u.parent_id, u.valid_from, u.valid_to, loci_internal.speaker_of(u.source, u."user") as source,
-                   u.session_id, u.embedding, u.corrects, u.on_duplicate, jsonb_populate_record(
-                       null::loci.memory_details, case when u.item ->> 'about' is null then u.item
-                           else loci_internal.name_subject(p_namespace_id, u.item) end
-                           || case when u.item -> 'metadata' = 'null' then '{"metadata": {}}'::jsonb else '{}' end
-                   ) as details,
-                   u.ordinal
-            from rows from (jsonb_to_recordset(p_items) as (
-                     id uuid, content text, lineage text, parent_id uuid, valid_from timestamptz, valid_to timestamptz,
-                     source text,
-                     session_id text, embedding real[], corrects uuid, replaces uuid, on_duplicate text,
-                     "user" text),
-                     jsonb_array_elements(p_items)) with ordinality
-                 as u(id, content, lineage, parent_id, valid_from, valid_to, source, session_id, embedding, corrects,
-                      replaces, on_duplicate, "user", item, ordinal) offset 0) i  -- columns: calls inline
-        cross join (select loci.current_agent() as agent offset 0) c
-    ) i
-$$;
-comment on function loci_internal.parse_memories(integer, jsonb) is
-    'JSON array of memory items as memory_input[].';
-
--- The lineage of the memory that an item replaces. Errors: P0002, 22023 (replaces).
-create or replace function loci_internal.lineage_to_replace(p_namespace_id integer, p_id uuid, p_stated text)
-returns text
-language plpgsql stable set search_path = ''
-as $$
-declare
-    v_lineage text;
-begin
-    select m.lineage into v_lineage from loci_data.memories m where m.namespace_id = p_namespace_id and m.id = p_id;
-    if not found then
-        raise no_data_found using message = format('memory %s does not exist', p_id), column = 'replaces';
-    elsif v_lineage <> p_stated then
-        raise invalid_parameter_value using column = 'replaces',
-            message = format('memory %s is a version of lineage %L, not of %L', p_id, v_lineage, p_stated);
-    end if;
-    return v_lineage;
-end $$;
-comment on function loci_internal.lineage_to_replace(integer, uuid, text) is
-    'The lineage of the memory that a new one replaces. Errors: P0002, 22023.';
-
--- An item with the name of the entity that it states to be about, where it gives an id. Errors: P0002 (about).
-create or replace function loci_internal.name_subject(p_namespace_id integer, p_item jsonb) returns jsonb
-language plpgsql stable set search_path = ''
-as $$
-declare
-    v_name text;
-begin
-    if p_item ->> 'about' ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then
-        select e.name into v_name from loci_data.entities e
-        where e.namespace_id = p_namespace_id
-          and e.id = loci_internal.surviving_entity_id(p_namespace_id, (p_item ->> 'about')::uuid);
-        if v_name is null then
-            raise no_data_found using column = 'about',
-                message = format('entity %s does not exist', p_item ->> 'about');
-        end if;
-        return jsonb_set(p_item, '{about}', to_jsonb(v_name));
-    end if;
-    return p_item;
-end $$;
-comment on function loci_internal.name_subject(integer, jsonb) is
-    'An item whose subject is given by its name. Errors: P0002.';
-
--- Write one memory and show it: what POST /memories replies, in one round trip. Each statement in here sees what the
--- one before wrote. The write checks the caller; what it wrote is read without another check. Errors: those of
--- remember.
+-- Write one memory and show it: what POST /memories replies, in one round trip. One that states nothing but itself is a
+-- row (insert_memory), and shown as that was written; any other, and what is there already, goes the way of a batch.
+-- Each statement in here sees what the one before wrote. The write checks the caller; what it wrote is read without
+-- another check. Errors: those of remember.
 create or replace function loci_api.remember_one(p_namespace text, p_item jsonb)
 returns table (superseded uuid, duplicate boolean, ignored text[], cut_short jsonb, memory loci.memory_record)
 language plpgsql volatile security definer set search_path = '' set plan_cache_mode = force_generic_plan
@@ -159,7 +80,19 @@ declare
     v_outcome record;
     v_ns      integer;
     v_at      timestamptz;
+    v_memory  loci_data.memories;
 begin
+    if loci_internal.is_plain_item(p_item) then
+        v_ns := loci_internal.authorize(p_namespace, 'writer');
+        v_memory := loci_internal.insert_memory(
+            v_ns, (loci_internal.parse_memories(v_ns, jsonb_build_array(p_item)))[1], clock_timestamp());
+        if v_memory.id is not null then
+            duplicate := false;
+            memory := loci.memory_record(v_memory, clock_timestamp(), null);
+            return next;
+            return;
+        end if;
+    end if;
     select r.* into v_outcome from loci_api.remember(p_namespace, jsonb_build_array(p_item)) r;
     v_ns := (select n.id from loci_data.namespaces n
              where n.name = coalesce(p_namespace, loci_internal.default_namespace()));

@@ -1,13 +1,22 @@
--- Lexical index: documents are added to posting blocks and taken out.
+-- Lexical index: it follows memories, and documents are taken out of posting blocks.
 
 -- Trigger, once per inserting statement: index the new memories by words at once, and queue them for vectors and names.
 create or replace function loci_internal.index_added_memories() returns trigger
 language plpgsql security definer set search_path = ''
 as $$
+declare
+    v_memory loci_data.memories;
 begin
-    perform loci_internal.index_documents(a.namespace_id, array_agg(a.id)) from added a group by a.namespace_id;
-    insert into loci_data.embedding_queue (namespace_id, memory_id, model_id)
-    select a.namespace_id, a.id, m.id from added a cross join loci_data.embedding_models m where m.in_use;
+    if (select count(*) from added) = 1 then
+        select a.* into v_memory from added a;
+        perform loci_internal.index_document(v_memory);
+    else
+        perform loci_internal.index_documents(a.namespace_id, array_agg(a.id)) from added a group by a.namespace_id;
+    end if;
+    with embedded as (
+        insert into loci_data.embedding_queue (namespace_id, memory_id, model_id)
+        select a.namespace_id, a.id, m.id from added a cross join loci_data.embedding_models m where m.in_use
+    )
     insert into loci_data.name_queue (namespace_id, memory_id) select a.namespace_id, a.id from added a;
     return null;
 end $$;
@@ -21,7 +30,7 @@ language plpgsql security definer set search_path = ''
 as $$
 begin
     perform loci_internal.unindex_document(old);
-    perform loci_internal.index_documents(new.namespace_id, array[new.id]);
+    perform loci_internal.index_document(new);
     insert into loci_data.embedding_queue (namespace_id, memory_id, model_id, has_vector)
     select new.namespace_id, new.id, m.id, exists (
                select from loci_data.memory_vectors v
@@ -32,47 +41,6 @@ begin
 end $$;
 comment on function loci_internal.index_changed_memory() is
     'Trigger: re-index a memory whose indexed text changed.';
-
--- Put memories into the lexical index: their tsvector, one block of postings a term and 1,024 memories, and one row of
--- counts. Appends only, so that two writers never wait for each other. The words of a text that is all ASCII and
--- one piece are cut once: its terms are those of its tsvector (document_terms would cut them again).
-create or replace function loci_internal.index_documents(p_namespace_id integer, p_ids uuid[]) returns void
-language plpgsql volatile security definer set search_path = '' set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-as $$
-declare
-    v_language regconfig := (select language from loci_data.namespaces where id = p_namespace_id);
-begin
-    with text as materialized (
-        select b.*, to_tsvector(v_language, loci_internal.short_runs(left(b.body, 200000))) as document,
-               octet_length(b.body) = length(b.body) and length(b.body) <= 190000 as plain
-        from (select m.id, m.doc_id, loci_internal.indexed_text(m) as body,
-                     (row_number() over (order by m.doc_id) - 1) / 1024 as block from loci_data.memories m
-              where m.namespace_id = p_namespace_id and m.id = any (p_ids) offset 0) b
-    ), document as (
-        insert into loci_data.memory_texts (namespace_id, memory_id, document)
-        select p_namespace_id, t.id, t.document from text t
-    ), cut as (
-        select t.doc_id, t.block, hashtextextended(u.lexeme, 0) as term, cardinality(u.positions) as frequency
-        from text t cross join lateral unnest(t.document) u where t.plain
-        union all
-        select t.doc_id, t.block, d.term, d.frequency::integer
-        from text t cross join lateral loci_internal.document_terms(v_language, t.body) d where not t.plain
-    ), term as materialized (
-        select c.*, sum(c.frequency) over (partition by c.doc_id) as length from cut c
-    ), posted as (
-        insert into loci_data.postings (namespace_id, term, size, entries)
-        select p_namespace_id, e.term, count(*), array_agg(e.entry order by e.entry)
-        from (select term, block,
-                     (doc_id << 23) | (least(frequency, 255)::bigint << 15) | least(length, 32767)::bigint as entry
-              from term) e
-        group by e.term, e.block
-    )
-    insert into loci_data.corpus_counts (namespace_id, documents, terms)
-    select p_namespace_id, cardinality(p_ids), coalesce(sum(frequency), 0) from term;
-end $$;
-comment on function loci_internal.index_documents(integer, uuid[]) is
-    'Add memories to memory_texts, postings and corpus_counts.';
 
 -- Trigger, once per deleting statement: deleted memories leave no posting, no count and no waiting job behind. One
 -- memory goes by its exact entries, many in one pass over the blocks of their terms. Texts and vectors go by their
@@ -163,8 +131,7 @@ declare
     v_server  integer := current_setting('server_version_num')::integer / 10000;
 begin
     select array_agg(d.term order by d.term), coalesce(max(d.length), 0),
-           array_agg((p_memory.doc_id << 23) | (least(d.frequency, 255)::bigint << 15) | least(d.length, 32767)::bigint
-                     order by d.term)
+           array_agg(loci_internal.pack_posting(p_memory.doc_id, d.frequency, d.length::bigint) order by d.term)
     into v_terms, v_length, v_entries
     from (select t.term, t.frequency, sum(t.frequency) over () as length
           from loci_data.namespaces n

@@ -279,7 +279,7 @@ def test_settings_and_rights_of_a_recall_are_resolved_once_a_statement(tracked: 
 def test_a_write_calls_no_more_functions_than_it_did(tracked: World) -> None:
     texts = iter(TEXTS)
     made = counted(tracked.connection, lambda: tracked.write(next(texts)))
-    assert made["loci_internal.index_documents"] == 1
+    assert made["loci_internal.index_document"] == 1
     assert made["loci_internal.authorize"] <= 8
     assert sum(made.values()) <= 40, made
 
