@@ -120,11 +120,14 @@ class Pipeline:
     """The statements of a transaction on a connection that nobody else uses meanwhile.
 
     Results are taken as they come, in the order of the statements. After an error the server passes over what was sent behind it,
-    until `sync`; `failed` is the first one since the last `sync`.
+    until `sync`; `failed` is the first one since the last `sync`. `single`: what is sent before a result is read is a transaction
+    of its own, committed before it is read.
     """
 
     connection: PipelinedConnection
+    single: bool = False
     failed: psycopg.Error | None = None
+    _sent: bool = True  # anything since the last sync
     _waiting: deque[Sent[Any] | None] = field(default_factory=deque)  # None: a sync
     _lost: psycopg.Error | None = None
     _arrival: asyncio.Future[None] | None = None
@@ -181,6 +184,7 @@ class Pipeline:
     async def send(self, statement: str, parameters: Mapping[str, object]) -> Sent[Any]:
         """Take a statement, which is written with others before the next wait, or at once where these are long."""
         query = number_parameters(statement)
+        self._sent = True
         sent: Sent[Any] = Sent(self, span=traces.begin_statement(statement))
         adapter = self.connection.adapter
         try:
@@ -212,8 +216,10 @@ class Pipeline:
 
     async def sync(self) -> psycopg.Error | None:
         """Read all that was sent; the first error among it. Listen for statements that are sent from now on."""
-        self._ask(self._pg.pipeline_sync)
-        self._waiting.append(None)
+        if self._sent:
+            self._ask(self._pg.pipeline_sync)
+            self._waiting.append(None)
+            self._sent = False
         await self._read_while(lambda: bool(self._waiting))
         failed, self.failed = self.failed, None
         return failed
@@ -249,6 +255,11 @@ class Pipeline:
 
     async def read_until(self, sent: Sent[Any]) -> None:
         """Wait for what a statement returns."""
+        if self.single:
+            failed = await self.sync()
+            if failed is not None:
+                raise failed
+            return
         self._ask(self._pg.send_flush_request)
         await self._read_while(lambda: sent.result is None)
 
@@ -326,6 +337,8 @@ class Pipeline:
                 self._waiting.popleft()
             elif self._waiting[0] is not None:
                 self._waiting[0].result = result
+            elif self.failed is None:  # the commit of what was sent without one failed
+                self.failed = error_from_result(result, encoding="utf-8")
 
     def _finish_statement(self, sent: Sent[Any]) -> None:
         result = cast("pq.abc.PGresult", sent.result)

@@ -392,6 +392,7 @@ async def open_transaction(
     origin: Origin | None = None,
     owner: bytes | None = None,
     creates: bool = False,
+    single: bool = False,
 ) -> AsyncIterator[Transaction]:
     """Open a transaction as the holder of a key, with at least `role` in `namespace`; commit at the end of the block.
 
@@ -399,6 +400,7 @@ async def open_transaction(
     one moment, and it writes nothing. `within` is how long it may take; None: any time.
     `origin` is what the operations log says of its changes. `owner` is the hash of the key whose share is taken, where
     `key_hash` is that of a browser session. `creates`: the namespace is made if it does not exist, where the caller may.
+    `single`: the block runs one statement, and its result is read once it is committed: one round trip instead of two.
     Authentication travels with the first statement of the block: one round trip for both.
     """
     owner, outcome = owner or key_hash, Outcome()
@@ -409,14 +411,15 @@ async def open_transaction(
             limits = within.to_settings(connection.info.server_version) if within else None
             who = {"key": key_hash, "namespace": namespace, "role": role, "limits": limits, "creates": creates}
             try:
-                async with Pipeline(connection) as pipeline:
-                    await pipeline.send(SNAPSHOT if snapshot else "begin", {})
+                async with Pipeline(connection, single) as pipeline:
+                    if not single:
+                        await pipeline.send(SNAPSHOT if snapshot else "begin", {})
                     entering = await pipeline.send(ENTER, {**who, "origin": Jsonb(asdict(origin)) if origin else None})
                     tx = Transaction(pipeline, namespace, entering, outcome, pool.standby)
                     yield tx
                     if namespace is None and role is not None and pool.shares is not None and not pool.shares.knows_home(owner):
                         await _learn_home(pool.shares, owner, tx)
-                    committed = await pipeline.send("commit", {})
+                    committed = None if single else await pipeline.send("commit", {})
                     position = await pipeline.send(POSITION, {}) if pool.positions and not snapshot else None
             except Rollback:
                 return
@@ -424,7 +427,7 @@ async def open_transaction(
                 if not (pool.standby or snapshot):  # it wrote before, and another server does now: the next attempt finds that one
                     await connection.close()
                 raise
-            if not committed.was_done("COMMIT"):
+            if committed is not None and not committed.was_done("COMMIT"):
                 raise psycopg.errors.InFailedSqlTransaction("a statement of the transaction had failed: nothing was written")
             if position is not None:
                 outcome.position = without_head(position_of((await position.one())["position"]))

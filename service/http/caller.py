@@ -74,7 +74,13 @@ class Caller:
 
     @asynccontextmanager
     async def transaction(
-        self, role: str | None, namespace: str | None = None, *, snapshot: bool = False, creates: bool = False
+        self,
+        role: str | None,
+        namespace: str | None = None,
+        *,
+        snapshot: bool = False,
+        creates: bool = False,
+        single: bool = False,
     ) -> AsyncIterator[Transaction]:
         """A transaction in the caller's namespace (or `namespace`), with at least `role`; for the rest see db.pool.
 
@@ -82,7 +88,9 @@ class Caller:
         """
         creates = creates and namespace is None and self.state.settings.create_namespaces
         try:
-            async with self._open_transaction_on(self.state.pool, role, namespace, snapshot=snapshot, creates=creates) as tx:
+            async with self._open_transaction_on(
+                self.state.pool, role, namespace, snapshot=snapshot, creates=creates, single=single
+            ) as tx:
                 yield tx
         except Exception as error:
             self._answered_by("primary", error)
@@ -126,7 +134,14 @@ class Caller:
 
     @asynccontextmanager
     async def _open_transaction_on(
-        self, pool: Pool, role: str | None, namespace: str | None = None, *, snapshot: bool = False, creates: bool = False
+        self,
+        pool: Pool,
+        role: str | None,
+        namespace: str | None = None,
+        *,
+        snapshot: bool = False,
+        creates: bool = False,
+        single: bool = False,
     ) -> AsyncIterator[Transaction]:
         async with open_transaction(
             pool,
@@ -138,6 +153,7 @@ class Caller:
             origin=self.origin,
             owner=self.owner,
             creates=creates,
+            single=single,
         ) as tx:
             if (known := current_log_context()) is not None:
                 known.namespace, known.entering = tx.namespace, tx.entering
@@ -174,17 +190,25 @@ class Caller:
             yield tx
 
     async def write(
-        self, work: Work, *, role: str | None = "writer", status: int = 200, namespace: str | None = None, dry_run: bool = False
+        self,
+        work: Work,
+        *,
+        role: str | None = "writer",
+        status: int = 200,
+        namespace: str | None = None,
+        dry_run: bool = False,
+        single: bool = False,
     ) -> Response:
         """Run work that writes and reply with what it returns, once for each Idempotency-Key.
 
         Work that failed because others wrote at the same moment is tried again; the reply is sent after the commit. No reply is
-        kept of a dry run, which may be repeated as it is.
+        kept of a dry run, which may be repeated as it is. `single`: the work runs one statement; without a key it is all there is.
         """
         if dry_run:
             return reply_json(await with_retries(lambda: self.read(work, role)), status)
         await self.idempotency_key.read_request()
-        return await with_retries(lambda: self._write_once(work, role, status, namespace))
+        single = single and not self.idempotency_key
+        return await with_retries(lambda: self._write_once(work, role, status, namespace, single=single))
 
     async def make_namespace(self, name: str, work: Work) -> Response:
         """Run work that makes a namespace and reply with what it returns; the reply is kept there, where a repetition finds it."""
@@ -243,9 +267,9 @@ class Caller:
         return await self.idempotency_key.find_reply(tx) if self.idempotency_key else None
 
     async def _write_once(
-        self, work: Work, role: str | None, status: int, namespace: str | None, *, makes: bool = False
+        self, work: Work, role: str | None, status: int, namespace: str | None, *, makes: bool = False, single: bool = False
     ) -> Response:
-        async with self.transaction(role, namespace, creates=True) as tx:
+        async with self.transaction(role, namespace, creates=True, single=single) as tx:
             if not makes and (kept := await self.idempotency_key.claim_key(tx)) is not None:
                 return kept
             body = await work(tx)

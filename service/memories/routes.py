@@ -60,7 +60,7 @@ async def write_memory(body: MemorySave, caller: CallerDependency) -> Response:
             return kept
         compared = await item_to_compare(resources, item, lambda work: caller.read(work, role="writer", creates=True))
     save = partial(save_memory, item=item, enrich=body.enrich, has_model=resources.model is not None, compared=compared)
-    return await caller.write(save, status=201)
+    return await caller.write(save, status=201, single=not (body.enrich or body.compare))
 
 
 @router.post(

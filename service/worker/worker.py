@@ -187,16 +187,16 @@ class Worker:
         return busy
 
     def _open_transaction(
-        self, action: str, namespace: str | None = None, role: str | None = None, *, behind: bool = False
+        self, action: str, namespace: str | None = None, role: str | None = None, *, behind: bool = False, single: bool = False
     ) -> AbstractAsyncContextManager[Transaction]:
-        """`behind`: by a process of the server that stands back behind others, where there are some."""
+        """`behind`: by a process of the server that stands back behind others, where there are some. `single`: of one statement."""
         origin = Origin(action=action, via="worker")
         pool = self._pool.behind if behind and self._pool.behind is not None else self._pool
-        return open_transaction(pool, key_hash=OPERATOR, namespace=namespace, role=role, origin=origin)
+        return open_transaction(pool, key_hash=OPERATOR, namespace=namespace, role=role, origin=origin, single=single)
 
     async def wake_for_other_processes(self) -> bool:
         """Wake what has something to do, because another process wrote it: one question for all of it."""
-        async with self._open_transaction("look") as tx:
+        async with self._open_transaction("look", single=True) as tx:
             waiting = await operations.waiting_work(tx)
         for step, waits in waiting.items():
             if waits:
@@ -208,7 +208,7 @@ class Worker:
 
     async def sequence_changes(self) -> bool:
         """Give committed changes their positions in the feed; True if there may be more."""
-        async with self._open_transaction("sequence_changes") as tx:
+        async with self._open_transaction("sequence_changes", single=True) as tx:
             moved = await operations.sequence_changes(tx)
         WORK_ROWS.labels("feed").inc(moved)
         if moved:
@@ -223,12 +223,13 @@ class Worker:
         async with self._open_transaction("tidy") as tx:
             await statistics.analyze_new_tables(tx)
             folded = (await lexical_index.compact_lexical_index(tx))["folded"]
-        async with self._open_transaction("join_ranges") as tx:  # by itself: it locks the index at its end, and only for that
+        # by itself: it locks the index at its end, and only for that
+        async with self._open_transaction("join_ranges", single=True) as tx:
             return bool(await lexical_index.join_lexical_ranges(tx) or folded)
 
     async def continue_decay(self, abandoned: float = decay.ABANDONED_SECONDS) -> bool:
         """Finish one change of decay that nobody has worked at for a while; True if there may be more."""
-        async with self._open_transaction("fade_edges") as tx:
+        async with self._open_transaction("fade_edges", single=True) as tx:
             left = await db_decay.next_unfinished_decay(tx, seconds=abandoned)
         if left:
             await decay.finish_decay_change(
@@ -238,7 +239,7 @@ class Worker:
 
     async def sweep_working_memory(self) -> bool:
         """Delete what has expired in the next part of working memory; False at its end."""
-        async with self._open_transaction("sweep_working_memory") as tx:
+        async with self._open_transaction("sweep_working_memory", single=True) as tx:
             swept, further = await working_memory.sweep_working_memory(tx, after=self._swept)
         WORK_ROWS.labels("sweep").inc(swept)
         self._swept = further or START
@@ -246,14 +247,14 @@ class Worker:
 
     async def sweep_facts(self) -> bool:
         """Compare the facts of one aspect anew, where something has changed what was compared; True if there may be more."""
-        async with self._open_transaction("sweep_facts") as tx:
+        async with self._open_transaction("sweep_facts", single=True) as tx:
             swept = await facts.sweep_aspects(tx)
         WORK_ROWS.labels("facts").inc(swept["visited"])
         return swept["aspect_id"] is not None
 
     async def settle_calls(self) -> bool:
         """End calls of language models whose process was lost."""
-        async with self._open_transaction("settle_model_calls") as tx:
+        async with self._open_transaction("settle_model_calls", single=True) as tx:
             WORK_ROWS.labels("calls").inc(await calls.settle_model_calls(tx))
         return False
 
@@ -261,9 +262,9 @@ class Worker:
         """Delete a batch of what is past its days, of each log and of the change feed; True if there may be more."""
         swept = []
         for name in operations.LOGS:
-            async with self._open_transaction(f"sweep_{name}") as tx:
+            async with self._open_transaction(f"sweep_{name}", single=True) as tx:
                 swept.append(await operations.sweep_log(tx, log=name, limit=LOG_BATCH))
-        async with self._open_transaction("sweep_operations") as tx:
+        async with self._open_transaction("sweep_operations", single=True) as tx:
             swept.append(await operations.sweep_operations(tx, limit=LOG_BATCH))
         WORK_ROWS.labels("log").inc(sum(swept))
         return max(swept) == LOG_BATCH
@@ -334,7 +335,7 @@ class Worker:
 
     async def follow_active_model(self) -> bool:
         """Look which embedding model is active, also where nothing waits for vectors: questions are asked of it."""
-        async with self._open_transaction("follow_model") as tx:
+        async with self._open_transaction("follow_model", single=True) as tx:
             await find_active_model(self._provider, tx)
         return False
 

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from psycopg import pq
 
-from db.pool import OPERATOR, Pool, Transaction, make_pool, open_transaction
+from db.pool import OPERATOR, OPERATOR_AGENT, Pool, Transaction, make_pool, open_transaction
 from tests.databases import Database
 from tests.services import PATIENCE, eventually
 
@@ -24,8 +24,8 @@ async def pool(own_database: Database) -> AsyncIterator[Pool]:
         yield made
 
 
-def begun(pool: Pool) -> Any:
-    return open_transaction(pool, key_hash=OPERATOR, namespace=None, role=None)
+def begun(pool: Pool, *, single: bool = False) -> Any:
+    return open_transaction(pool, key_hash=OPERATOR, namespace=None, role=None, single=single)
 
 
 async def answers(pool: Pool) -> None:
@@ -89,9 +89,12 @@ async def test_a_savepoint_takes_back_what_fails_in_it_also_where_nobody_read_it
         assert await tx.values(int, "select number from kept") == [2]
 
 
-async def test_who_is_cancelled_ends_the_statement_and_the_next_one_gets_a_connection(own_database: Database, pool: Pool) -> None:
+@pytest.mark.parametrize("single", [False, True])
+async def test_who_is_cancelled_ends_the_statement_and_the_next_one_gets_a_connection(
+    own_database: Database, pool: Pool, single: bool
+) -> None:
     async def sleep() -> None:
-        async with begun(pool) as tx:
+        async with begun(pool, single=single) as tx:
             await tx.run("select pg_sleep(%(seconds)s)", seconds=3600)
 
     def sleeping() -> int:
@@ -123,6 +126,53 @@ async def test_who_is_cancelled_before_the_server_has_heard_of_a_statement_does_
     with pytest.raises(asyncio.CancelledError):
         await asyncio.wait_for(task, PATIENCE)
     await answers(pool)
+
+
+async def test_a_single_statement_is_committed_before_its_result_is_read(own_database: Database, pool: Pool) -> None:
+    async with begun(pool, single=True) as tx:
+        number = await tx.value(int, "select pg_current_xact_id()::text::bigint as number")
+        with own_database.admin() as admin:
+            assert admin.execute("select pg_xact_status(%s::text::xid8)", [number]).fetchone() == ("committed",)
+    async with begun(pool) as tx:
+        assert await tx.value(str, "select current_setting('loci.agent')") == OPERATOR_AGENT  # each says who it is
+
+
+@pytest.mark.parametrize(("role", "error"), [(None, psycopg.errors.DivisionByZero), ("writer", psycopg.errors.NoDataFound)])
+async def test_a_single_statement_raises_what_it_or_its_beginning_failed_with(
+    pool: Pool, role: str | None, error: type[psycopg.Error]
+) -> None:
+    async def work() -> None:
+        async with open_transaction(pool, key_hash=OPERATOR, namespace="nowhere", role=role, single=True) as tx:
+            await tx.value(int, "select 1 / %(zero)s::integer", zero=0)
+
+    for _ in range(7):  # prepared by then
+        with pytest.raises(error):
+            await work()
+    await answers(pool)
+
+
+@pytest.mark.parametrize("single", [False, True])
+async def test_a_commit_that_fails_is_told_and_nothing_was_written(own_database: Database, pool: Pool, single: bool) -> None:
+    with own_database.admin() as admin:
+        for statement in (
+            "drop table if exists public.late",
+            "create table public.late (number integer)",
+            "grant insert, select on public.late to loci_app",
+            """create or replace function public.refuse() returns trigger language plpgsql as
+               $$ begin raise exclusion_violation; end $$""",
+            """create constraint trigger late after insert on public.late deferrable initially deferred
+               for each row execute function public.refuse()""",
+        ):
+            admin.execute(statement)
+
+    async def work() -> None:
+        async with begun(pool, single=single) as tx:
+            await tx.value(int, "insert into public.late values (1) returning number")
+
+    with pytest.raises(psycopg.errors.ExclusionViolation):
+        await work()
+    async with begun(pool) as tx:
+        assert await tx.values(int, "select number from public.late") == []
 
 
 async def test_much_may_go_both_ways_at_once(pool: Pool) -> None:

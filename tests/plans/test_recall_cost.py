@@ -16,6 +16,7 @@ from psycopg.types.json import Jsonb
 
 from bench.kept import compare
 from bench.measure import Figure
+from db import memories
 from db.jobs import jobs
 from db.pool import OPERATOR, JsonObject, Pool, Transaction, make_pool, open_transaction
 from service.operations.feed import Feed
@@ -130,6 +131,19 @@ async def test_a_write_of_one_statement_waits_twice(own_database: Database, name
             async with open_(pool, namespace, "writer") as tx:
                 await tx.value(int, "select count(*)::integer from loci.list_memories(%(namespace)s)")
         assert (wire.trips - trips, wire.statements - statements) == (2, 4)
+
+
+@pytest.mark.row("R1")
+@pytest.mark.anyio
+async def test_a_memory_is_written_and_committed_in_one_round_trip(own_database: Database, namespace: str, tmp_path: Path) -> None:
+    async with watched(own_database.app_url, tmp_path) as (pool, wire):
+        for number in range(8):
+            trips, statements = wire.trips, wire.statements
+            async with open_transaction(pool, key_hash=OPERATOR, namespace=namespace, role="writer", single=True) as tx:
+                row = await memories.remember_one(tx, item={"content": f"once more {number}"})
+            assert not row["duplicate"]
+        # begin_request, remember_one
+        assert (wire.trips - trips, wire.statements - statements) == (1, 2)
 
 
 @pytest.mark.anyio
