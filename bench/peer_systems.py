@@ -25,6 +25,7 @@ DIMENSIONS = 256
 K = 10
 DEPTH = 50  # hits of a statement of bare SQL that are fused
 NAMESPACE = "peers"
+BARE, BARE_AS_LOCI = "bare SQL", "bare SQL, index of Loci"
 
 
 class Vectors:
@@ -61,14 +62,15 @@ class System(Protocol):
 
 
 class Bare:
-    """Bare SQL: one table, two prepared statements, reciprocal rank fusion here."""
+    """Bare SQL: one table, two prepared statements, reciprocal rank fusion here. The index has pgvector's default settings."""
 
+    INDEX = "m = 16, ef_construction = 64"
     TABLE = """
         create extension if not exists vector;
         create table if not exists memories (id bigint generated always as identity primary key, body text not null,
             words tsvector generated always as (to_tsvector('english', body)) stored, embedding vector(256) not null);
         create index if not exists memories_words on memories using gin (words);
-        create index if not exists memories_embedding on memories using hnsw (embedding vector_cosine_ops)"""
+        create index if not exists memories_embedding on memories using hnsw (embedding vector_cosine_ops) with ({})"""
     WORDS = """select id, body from memories, (select string_agg(quote_literal(w), ' | ')::tsquery as q
                from unnest(tsvector_to_array(to_tsvector('english', %s))) w) t
                where words @@ q order by ts_rank(words, q) desc limit %s"""
@@ -77,7 +79,7 @@ class Bare:
 
     def __init__(self, url: str, vectors: Vectors) -> None:
         self._connection: Connection[Any] = Connection.connect(url, autocommit=True, prepare_threshold=0)
-        for statement in self.TABLE.split(";"):
+        for statement in self.TABLE.format(self.INDEX).split(";"):
             self._connection.execute(statement.encode())
         register_vector(self._connection)
         self._vectors = vectors
@@ -103,6 +105,12 @@ class Bare:
         """See System."""
         with self._connection.transaction(), self._connection.cursor() as cursor:
             cursor.executemany(self.ADD, [(text, Vector(self._vectors.array(text))) for text in texts])
+
+
+class BareAsLoci(Bare):
+    """The same with an index like Loci's, so that the price of the index is told apart."""
+
+    INDEX = "m = 24, ef_construction = 128"
 
 
 class LangGraph:
@@ -203,7 +211,8 @@ class Loci:
 
 
 PEERS: dict[str, tuple[str | None, Callable[[str, Vectors], System]]] = {  # what they are called, and whose package
-    "bare SQL": (None, Bare),
+    BARE: (None, Bare),
+    BARE_AS_LOCI: (None, BareAsLoci),
     "LangGraph store": ("langgraph-checkpoint-postgres", LangGraph),
     "mem0": ("mem0ai", Mem0),
 }
@@ -221,14 +230,19 @@ def installed() -> tuple[dict[str, Callable[[str, Vectors], System]], list[str]]
     return found, said
 
 
+def database_name(name: str) -> str:
+    """The name of the database of a peer."""
+    return "_".join(name.lower().replace(",", "").split())
+
+
 def url_of(base: Database, name: str) -> str:
     """The URL of the database of a peer."""
-    return str(base.server.connection_url("postgres", name.replace(" ", "_").lower()))
+    return str(base.server.connection_url("postgres", database_name(name)))
 
 
 def database_of(base: Database, name: str) -> str:
     """The URL of a database of its own for a peer, made anew."""
-    own = sql.Identifier(name.replace(" ", "_").lower())
+    own = sql.Identifier(database_name(name))
     with base.owner() as owner:
         owner.execute(sql.SQL("drop database if exists {} with (force)").format(own))
         owner.execute(sql.SQL("create database {}").format(own))

@@ -22,14 +22,26 @@ from bench import corpus
 from bench.database import Database, database
 from bench.kept import compare
 from bench.measure import Figure, Options, interleaved, options, percentile, report
-from bench.peer_systems import Loci, System, Vectors, database_of, fill_loci, indexed_afterwards, installed, url_of
+from bench.peer_systems import (
+    BARE,
+    BARE_AS_LOCI,
+    Loci,
+    System,
+    Vectors,
+    database_of,
+    fill_loci,
+    indexed_afterwards,
+    installed,
+    url_of,
+)
 from bench.server import running
 
 TEXTS, LENGTH, WORDS, COMMON = 20_000, 24, 6, 50
 SEARCHES, ADDS, BULK, BATCH, FRESH = 300, 200, 1000, 500, 60_000
 CLIENTS, ROUNDS = 8, 3
 SECONDS = 3.0  # of a round; a third with --quick
-BARE, LOCI, NEAR = "bare SQL", "Loci", " by meaning alone"
+LOCI, NEAR = "Loci", " by meaning alone"
+NEAR_TOO = (BARE, BARE_AS_LOCI, LOCI)  # are asked by meaning alone as well
 Make = dict[str, Callable[[], System]]
 
 
@@ -87,10 +99,10 @@ def bulks(base: Database, make: Make, texts: Sequence[str]) -> dict[str, float]:
     return found
 
 
-def ask_rate(name: str, values: dict[str, float], least: float) -> Figure:
+def ask_rate(name: str, values: dict[str, float], least: float, bare: str = BARE) -> Figure:
     """A figure whose target is a share of what bare SQL does a second."""
-    ratio = values[LOCI] / values[BARE]
-    return Figure(name, f"{values[LOCI]:.0f} /s", f"{values[BARE]:.0f} /s", ratio, f"≥ {least} × bare SQL", ratio >= least)
+    ratio = values[LOCI] / values[bare]
+    return Figure(name, f"{values[LOCI]:.0f} /s", f"{values[bare]:.0f} /s", ratio, f"≥ {least} × {bare}", ratio >= least)
 
 
 def ask_time(name: str, values: dict[str, list[float]], loci: str, bare: str, most: float) -> Figure:
@@ -112,7 +124,7 @@ def measure(base: Database, make: Make, asked: list[str], fresh: list[str], give
     seconds = SECONDS / 3 if given.quick else SECONDS
     one = {name: build() for name, build in make.items()}
     ways: dict[str, Callable[[str], object]] = {name: system.search for name, system in one.items()}
-    for name in (BARE, LOCI):
+    for name in NEAR_TOO:
         ways[name + NEAR] = lambda question, system=one[name]: system.search(question, "vector")
     for way in ways.values():
         for question in asked[:20]:
@@ -138,7 +150,7 @@ def measure(base: Database, make: Make, asked: list[str], fresh: list[str], give
     print_table(
         {
             "search, one client, p50 ms": p50,
-            "… by meaning alone": {name: p50[name + NEAR] for name in (BARE, LOCI)},
+            "… by meaning alone": {name: p50[name + NEAR] for name in NEAR_TOO},
             "searches a second, 8 clients": {name: f"{value:.0f}" for name, value in together.items()},
             "add one, durable, p50 ms": {name: f"{statistics.median(values):.2f}" for name, values in added.items()},
             "adds a second, 8 clients": {name: f"{value:.0f}" for name, value in adding.items()},
@@ -149,12 +161,12 @@ def measure(base: Database, make: Make, asked: list[str], fresh: list[str], give
     )
     text = bulk[f"{LOCI}, text"]
     return [
-        ask_time("peers: search", search, LOCI, BARE, 1.4),
-        ask_time("peers: search by meaning alone", search, LOCI + NEAR, BARE + NEAR, 2.5),
-        ask_rate("peers: searches a second, 8 clients", together, 0.8),
-        ask_time("peers: add one", added, LOCI, BARE, 1.4),
+        ask_time("peers: search", search, LOCI, BARE, 1.7),
+        ask_time("peers: search by meaning alone", search, LOCI + NEAR, BARE + NEAR, 6),
+        ask_rate("peers: searches a second, 8 clients", together, 0.65),
+        ask_time("peers: add one", added, LOCI, BARE, 0.9),
         ask_rate("peers: adds a second, 8 clients", adding, 0.9),
-        ask_rate("peers: bulk with vectors", bulk, 1.0),
+        ask_rate("peers: bulk with vectors", bulk, 0.9, BARE_AS_LOCI),
         Figure("peers: bulk, text", f"{text:.0f} rows/s", target="≥ 3,000 rows/s", met=text >= 3000),
     ]
 
