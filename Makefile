@@ -51,10 +51,10 @@ test-page: $(VENV)/.dev ## Run the tests of the page in a browser
 
 test-release: $(VENV)/.dev ## Run what `make test` leaves to those who release: a simulated year, drills, installations, the page, all cases of large grids
 	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -m release
-	HYPOTHESIS_PROFILE=thorough HYPOTHESIS_EXAMPLES=100 $(BIN)/python -m pytest -n 3 --dist loadfile tests/properties
+	HYPOTHESIS_PROFILE=thorough HYPOTHESIS_EXAMPLES=100 $(BIN)/python -m pytest -n 3 --dist loadfile -m '' tests/properties
 
 test-model: $(VENV)/.model ## Run what a scripted model cannot show, with a small real one: SmolLM2 and llama.cpp from wheels, 127 MB
-	LOCI_TEST_MODEL=1 $(BIN)/python -m pytest -n 0 -rs tests/llm/real
+	LOCI_TEST_MODEL=1 $(BIN)/python -m pytest -n 0 -rs -m '' tests/llm/real
 
 house: $(VENV)/.dev ## Print how easy the code is to find one's way in
 	@$(BIN)/python -m tests.house

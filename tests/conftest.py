@@ -28,6 +28,7 @@ from tests.services import Api, Service, new_api, ok, serve
 
 __all__ = ["pytest_sessionstart"]  # a hook
 
+SAMPLE = 8  # cases of a test that are run on every change, where its mark says no other number
 GARBAGE = 20_000  # objects that may be garbage until somebody looks
 # What takes long, or waits for processes and not for the processor: the other worker works beside it.
 LONGEST = (
@@ -79,14 +80,19 @@ def pytest_collection(session: pytest.Session) -> None:
 
 
 @pytest.hookimpl(tryfirst=True, specname="pytest_collection_modifyitems")
-def leave_cases_to_releases(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Of a test marked `sample(n)`, n cases are run on every change, drawn by the seed of the run, and the others before a release."""
-    grids: dict[str, list[pytest.Item]] = defaultdict(list)
+def pytest_leave_cases_to_releases(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Of each test with many cases, some are run on every change, drawn by the seed of the run, and the others before a release.
+
+    Who names a test, has it with all its cases.
+    """
+    if any("::" in argument for argument in config.args):
+        return
+    tests: dict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
-        if item.get_closest_marker("sample") is not None:
-            grids[item.nodeid.partition("[")[0]].append(item)
-    for name, cases in grids.items():
-        count = cases[0].get_closest_marker("sample").args[0]
+        tests[item.nodeid.partition("[")[0]].append(item)
+    for name, cases in tests.items():
+        sample, every = cases[0].get_closest_marker("sample"), cases[0].get_closest_marker("every_case")
+        count = len(cases) if every else sample.args[0] if sample else SAMPLE
         cases.sort(key=lambda case: case.nodeid)
         random.Random(f"{seed_of(config)} {name}").shuffle(cases)
         for case in cases[count:]:

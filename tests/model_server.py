@@ -1,4 +1,4 @@
-"""An OpenAI-compatible endpoint on loopback that answers what a test wrote down; `python -m tests.model_server` runs one by itself.
+"""An OpenAI-compatible endpoint on loopback that answers what a test wrote down.
 
 It speaks the protocol for real: chat completions whole and as streams, embeddings, and reranking. It refuses what strict endpoints refuse, so a
 request or a schema that passes here passes there too.
@@ -10,7 +10,6 @@ A script is a list of steps, one for each request, whose last stays; or one func
 a string as it is, anything else as JSON; or a function of the request that gives one of these.
 """
 
-import argparse
 import hashlib
 import json
 import math
@@ -353,19 +352,3 @@ def model_server(script: Script | None = None, *, dimensions: int = 8, strict: b
         server.ending.set()
         server.shutdown()
         server.server_close()
-
-
-def main() -> None:
-    """Serve one answer, given as JSON, until interrupted; the address is the first line."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("answer", nargs="*", help="JSON that is said, one for each request, the last for all that follow")
-    parser.add_argument("--port", type=int, default=0)
-    given = parser.parse_args()
-    server = ModelServer([json.loads(answer) for answer in given.answer] or None, port=given.port)
-    print(server.url, flush=True)  # noqa: T201 (whoever started it reads this)
-    with suppress(KeyboardInterrupt):
-        server.serve_forever()
-
-
-if __name__ == "__main__":
-    main()

@@ -95,6 +95,7 @@ def holders(service: Service, guarded: Service) -> Iterator[tuple[str, dict[str,
         yield api.namespace, {role: stack.enter_context(as_holder(guarded, make_key(api, role)["key"])) for role in RANKS}
 
 
+@pytest.mark.sample(35)
 @pytest.mark.parametrize("role", RANKS)
 @pytest.mark.parametrize(("method", "path", "body", "needed"), REQUESTS, ids=lambda value: str(value)[:30])
 def test_a_role_may_do_what_it_includes_and_no_more(

@@ -29,6 +29,8 @@ from tests.clients import async_client_of, client_of
 from tests.details import DETAILS, OTHERS, STATED
 from tests.services import Api, Service, eventually, new_api
 
+pytestmark = pytest.mark.every_case
+
 ELSEWHERE = {  # fields of a route that another operation has
     "memories.forget": {"erase", "versions", "subtree", "with_turns", "dry_run"},
     "sessions.add_turn": {"turns"},

@@ -103,6 +103,7 @@ def writing(service: Service) -> Iterator[tuple[str, str, list[str]]]:
             yield method, filled, list(schema.get("properties", {}))
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("body", BLIND)
 def test_no_body_holds_the_loop_at_any_route(api: Api, body: str) -> None:
     data, long = BLIND[body](), []
@@ -112,6 +113,7 @@ def test_no_body_holds_the_loop_at_any_route(api: Api, body: str) -> None:
     assert not long, "\n".join(long)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("value", VALUES)
 def test_no_value_of_a_field_holds_the_loop_at_any_route(api: Api, value: str) -> None:
     said, long = VALUES[value](), []

@@ -10,6 +10,8 @@ from tests.api.test_models_calls import called
 from tests.databases import Database
 from tests.services import Api, Row, new_api, ok, openapi_document, serve
 
+pytestmark = pytest.mark.every_case
+
 OPERATOR = "00000000-0000-0000-0000-000000000000"
 # Each list, a field of its items, and the order that it has of what the scene wrote; None: one that the scene has not chosen.
 ORDERS: dict[str, tuple[str, list[Any]] | None] = {

@@ -60,6 +60,7 @@ EVERY: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.sample(20)
 @pytest.mark.parametrize("room", [None, 5000, 1000, 300, 20, 200_000])
 @pytest.mark.parametrize("name", EVERY)
 def test_the_text_of_every_reading_tool_fits_its_room(crowded: Api, name: str, room: int | None) -> None:

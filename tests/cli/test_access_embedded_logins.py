@@ -90,6 +90,7 @@ def test_nobody_copies_the_files_over_a_connection(embedded: EmbeddedServer) -> 
             psycopg.connect(f"{embedded.connection_url(user)}&replication=true", password=RIGHT)
 
 
+@pytest.mark.release
 @pytest.mark.row("X2")
 def test_on_request_it_listens_on_loopback_for_who_has_a_password_and_for_nobody_else(folder: Path, port: int) -> None:
     [server] = serving = [EmbeddedServer(folder, VERSION, port)]
@@ -130,6 +131,7 @@ def reached(port: int, user: str, password: str | None) -> bool:
         return False
 
 
+@pytest.mark.release
 @pytest.mark.skipif(os.geteuid() != 0, reason="becomes another user")
 def test_another_user_of_the_machine_is_not_let_in_even_where_the_socket_is_in_reach(folder: Path) -> None:
     folder.chmod(0o711)
@@ -153,6 +155,7 @@ def test_another_user_of_the_machine_is_not_let_in_even_where_the_socket_is_in_r
         server.leave_server()
 
 
+@pytest.mark.release
 @pytest.mark.parametrize("runs", [False, True], ids=["at the next start", "while it runs"])
 def test_a_folder_that_trusted_everybody_does_so_no_more(folder: Path, runs: bool) -> None:
     server = EmbeddedServer(folder, VERSION)
@@ -181,6 +184,7 @@ def test_what_is_written_names_the_owner_and_root_and_is_for_the_owners_eyes(tmp
     assert {(tmp_path / name).stat().st_mode & 0o777 for name in ("pg_hba.conf", "pg_ident.conf")} == {0o600}
 
 
+@pytest.mark.release
 def test_a_folder_with_a_long_name_has_its_socket_where_only_the_owner_can_put_one(folder: Path) -> None:
     long = folder / ("a folder with a long name and 'quotes' " * 4)
     server = EmbeddedServer(long, VERSION)

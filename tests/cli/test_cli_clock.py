@@ -91,6 +91,7 @@ def moved(text: str, offset: str) -> str:
     return MOMENT.sub(lambda found: f"{datetime.fromisoformat(found[0]) - away:%Y-%m-%d %H:%M}", text)
 
 
+@pytest.mark.sample(20)
 @pytest.mark.parametrize("zone", ZONES)
 @pytest.mark.parametrize("name", PRINTS_TIMES)
 def test_every_time_of_a_command_is_of_the_local_clock_and_its_offset_is_said_once(

@@ -247,6 +247,7 @@ ASKED = [
 ]
 
 
+@pytest.mark.sample(30)
 @pytest.mark.row("CLI")
 @pytest.mark.parametrize(("command", "world"), ASKED, indirect=["world"])
 def test_a_command_asks_a_service_or_a_database_and_answers_in_json(world: World, command: str) -> None:
@@ -272,6 +273,7 @@ def test_long_integers_are_printed_as_they_were_written(world: World) -> None:
     assert json.loads(result.stdout)["metadata"] == json.loads(metadata)
 
 
+@pytest.mark.sample(30)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_command_says_in_its_help_what_it_does_and_takes_json(command: str) -> None:
     said = CliRunner().invoke(app, [*command.split(), "--help"], prog_name="loci", env={"COLUMNS": "80"}).stdout
@@ -287,6 +289,7 @@ def test_what_a_group_says_of_each_command_fits_its_line(group: str) -> None:
     assert [line for line in listed if "..." in line or len(line) > 80 or len(line.split()) < 2] == []
 
 
+@pytest.mark.sample(30)
 @pytest.mark.row("CLI")
 @pytest.mark.parametrize("command", [name for name in COMMANDS if name not in {*MAKES, *NEEDS_NOTHING, "mcp"}])
 def test_a_command_where_there_is_no_database_says_where_it_looked_and_makes_none(

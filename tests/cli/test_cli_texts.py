@@ -54,6 +54,7 @@ def call_of(path: str, wanted: str) -> list[str]:
     return [*path.split(), *given, *needed]
 
 
+@pytest.mark.sample(30)
 @pytest.mark.parametrize(("path", "parameter"), TAKES)
 def test_a_text_in_another_encoding_is_wrong_usage_and_named(path: str, parameter: str) -> None:
     refused = loci(*call_of(path, parameter))

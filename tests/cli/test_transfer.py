@@ -352,6 +352,7 @@ DAMAGE: dict[str, tuple[Callable[[Path], None], str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_a_wrong_file_is_refused_with_line_and_reason_and_nothing_is_written(loci: Loci, file: Path, damage: str) -> None:
     do, reason = DAMAGE[damage]

@@ -25,6 +25,8 @@ from tests.catalogue import ROOT
 from tests.details import DETAILS
 from tests.services import Api, problem
 
+pytestmark = pytest.mark.every_case
+
 API = "/api/v1"
 
 

@@ -65,6 +65,7 @@ def test_the_commands_of_the_page_succeed_as_they_stand_there(folder: Path) -> N
     assert used == {"registry.example/loci:0.1.0"}
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize(
     ("left_out", "said"),
     [

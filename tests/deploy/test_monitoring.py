@@ -16,6 +16,8 @@ from service.observability import metrics
 from tests.catalogue import ROOT
 from tests.services import Service
 
+pytestmark = pytest.mark.every_case
+
 RULES = [
     rule for group in yaml.safe_load((ROOT / "deploy/prometheus/loci.rules.yml").read_text())["groups"] for rule in group["rules"]
 ]

@@ -24,6 +24,8 @@ from tests.cli.tree import COMMANDS, GROUPS
 from tests.docs.test_snippets import COMMAND, METHOD
 from tests.services import openapi_document
 
+pytestmark = pytest.mark.every_case
+
 PAGES = sorted(
     path
     for folder, found in (

@@ -16,6 +16,8 @@ from tests.catalogue import ROOT
 from tests.databases import Server
 from tests.services import Service, serve
 
+pytestmark = pytest.mark.every_case
+
 TEXT = (ROOT / "docs" / "recipes.md").read_text()
 RECIPES = dict(re.findall(r"^## (.*?)\n.*?^```python ?\w*\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL))
 NEEDS = dict(re.findall(r"^## (.*?)\n(?:(?!^## ).)*?^```python ?(\w*)\n", TEXT, re.MULTILINE | re.DOTALL))

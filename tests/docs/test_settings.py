@@ -23,6 +23,8 @@ from tests.docs import settings_page
 from tests.environment import TOLD
 from tests.factories import World
 
+pytestmark = pytest.mark.every_case
+
 WRITES = os.environ.get("LOCI_WRITE_DOCS") == "1"
 
 CALLS: list[LiteralString] = [  # each reads other settings

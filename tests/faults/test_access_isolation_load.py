@@ -308,6 +308,7 @@ def strays(database: Database) -> tuple[int, list[tuple[Any, ...]]]:
     return sum(row[3] for row in found), [row for row in found if row[1] != f"room-{row[2]}"]
 
 
+@pytest.mark.release
 @pytest.mark.row("X1")
 def test_nothing_crosses_between_fifty_agents_whatever_dies_meanwhile(crowd: Crowd) -> None:
     started = time.monotonic()

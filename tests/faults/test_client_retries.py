@@ -25,6 +25,7 @@ def database(server: Server) -> Iterator[Database]:
     server.drop(made)
 
 
+@pytest.mark.release
 @pytest.mark.row("M10")
 def test_requests_repeated_with_their_key_over_killed_services_write_once(database: Database, tmp_path: Path) -> None:
     stop, chance = threading.Event(), random.Random(4)

@@ -129,6 +129,7 @@ def scene() -> Iterator[Scene]:
             server.leave_server()
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("jump", JUMPS)
 @pytest.mark.parametrize("whose", WHOSE)
 def test_agents_work_on_while_a_clock_jumps_and_when_it_is_set_right(scene: Scene, whose: str, jump: str) -> None:

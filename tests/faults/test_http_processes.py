@@ -153,6 +153,7 @@ def witnessed(server: Server) -> Iterator[Database]:
     server.drop(made)
 
 
+@pytest.mark.release
 def test_work_of_many_processes_is_done_once_also_when_some_are_killed(witnessed: Database, start: Callable[..., Any]) -> None:
     with witnessed.admin() as admin:
         admin.execute(WITNESS)
@@ -194,6 +195,7 @@ def test_a_group_that_is_interrupted_ends() -> None:
     asyncio.run(interrupted())
 
 
+@pytest.mark.release
 def test_a_restart_fails_no_request_and_children_of_a_killed_parent_end_and_free_the_port(
     own_database: Database, start: Callable[..., Any]
 ) -> None:
@@ -249,6 +251,7 @@ def migrate(start: Callable[..., Any]) -> Migrate:
     return begin
 
 
+@pytest.mark.release
 def test_migrations_of_one_empty_database_take_turns(server: Server, migrate: Migrate) -> None:
     database = server.empty(f"{server.run}_race_{os.getpid()}")
     try:

@@ -60,6 +60,7 @@ def done(asked: Jobs) -> bool:
     return not {"waiting", "running"} & set(asked.states()) and asked.queued() == 0
 
 
+@pytest.mark.release
 @pytest.mark.row("L6")
 def test_workers_that_are_killed_at_any_moment_lose_no_job_and_do_none_twice(
     witnessed: Database, asked: Jobs, workers: list[BaseProcess]

@@ -57,6 +57,7 @@ def ready(api: Api) -> bool:
     return api.client.get("http://loci/readyz").status_code == 200
 
 
+@pytest.mark.release
 def test_everything_acknowledged_survives_a_killed_server_and_nothing_is_half_written(
     mortal: tuple[Api, EmbeddedServer],
 ) -> None:

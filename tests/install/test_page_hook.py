@@ -31,12 +31,14 @@ def built(root: Path, script: str, version: str = "standard") -> list[str]:
     return told.warnings
 
 
+@pytest.mark.release
 @pytest.mark.row("X11")
 def test_a_wheel_that_is_built_from_the_repository_has_the_page(tmp_path: Path) -> None:
     assert built(tmp_path, BUILDS) == []
     assert (tmp_path / INDEX).read_text() == "new"
 
 
+@pytest.mark.release
 def test_a_page_that_is_built_is_taken_as_it_is(tmp_path: Path) -> None:
     (tmp_path / INDEX).parent.mkdir(parents=True)
     (tmp_path / INDEX).write_text("old")
@@ -48,6 +50,7 @@ def test_an_editable_install_builds_nothing(tmp_path: Path) -> None:
     assert built(tmp_path, "raise SystemExit('not asked for')", "editable") == []
 
 
+@pytest.mark.release
 def test_where_node_cannot_be_had_the_wheel_is_built_without_the_page_and_says_so(tmp_path: Path) -> None:
     (warning,) = built(tmp_path, "raise SystemExit('error: the page is built with Node')")
     assert "this wheel has no page" in warning

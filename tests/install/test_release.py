@@ -75,6 +75,7 @@ def contents(project: Path) -> list[str]:
     return sorted(each.distribution_path for each in WheelBuilder(str(project)).recurse_included_files())
 
 
+@pytest.mark.release
 @pytest.mark.parametrize("name", ["", "client"])
 def test_a_source_distribution_makes_the_same_wheel_as_the_checkout(tmp_path: Path, name: str) -> None:
     checkout = tmp_path / "checkout"

@@ -148,6 +148,7 @@ def held_for_long(loop: asyncio.AbstractEventLoop, ask: Callable[[], Coroutine[A
     return ", ".join(seen)
 
 
+@pytest.mark.sample(10)
 @pytest.mark.parametrize("reply", REPLIES)
 @pytest.mark.parametrize("asked", ASKED)
 def test_no_reply_holds_the_loop(loop: asyncio.AbstractEventLoop, asked: str, reply: str) -> None:

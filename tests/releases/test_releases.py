@@ -73,6 +73,7 @@ def test_a_database_of_a_released_version_is_upgraded_without_loss(path: Path, s
         server.drop(database)
 
 
+@pytest.mark.release
 @pytest.mark.parametrize("path", RELEASED, ids=lambda path: path.name.partition(".sql")[0])
 def test_an_upgrade_that_is_killed_in_each_revision_leaves_the_one_before_and_is_gone_on_with(path: Path, server: Server) -> None:
     server.template()
@@ -93,6 +94,7 @@ def test_an_upgrade_that_is_killed_in_each_revision_leaves_the_one_before_and_is
         server.drop(database)
 
 
+@pytest.mark.release
 @pytest.mark.parametrize("path", RELEASED, ids=lambda path: path.name.partition(".sql")[0])
 def test_an_upgrade_and_a_reader_that_wait_for_each_other_both_come_to_their_end(path: Path, server: Server) -> None:
     server.template()

@@ -37,6 +37,7 @@ def of_service(variable: str) -> object:
     return value
 
 
+@pytest.mark.sample(10)
 @pytest.mark.row("X13")
 @pytest.mark.parametrize(("what", "most", "where"), ROWS, ids=[row[2] for row in ROWS])
 def test_a_limit_of_the_page_is_the_one_that_holds(

@@ -17,6 +17,7 @@ def cloned(server: Server) -> Iterator[Database]:
     server.drop(made)
 
 
+@pytest.mark.release
 def test_the_commands_of_the_page_run_while_the_service_serves(cloned: Database) -> None:
     commands = dict.fromkeys("".join(blocks("upgrade.md")).splitlines())  # one stands there twice
     with serve(cloned) as service, new_api(service) as api, data_folder() as folder:

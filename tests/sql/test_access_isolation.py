@@ -17,6 +17,8 @@ from tests.catalogue import FUNCTIONS, PARTITIONS, RELATIONS, TABLES
 from tests.databases import Database, Server
 from tests.factories import World, act_as, grant, new_world
 
+pytestmark = pytest.mark.every_case
+
 MARKER = "zanzibar"  # stands in every secret text, and in no argument of any call
 # Names of models, which are nobody's secret, and what the comments of views say.
 OPEN_TABLES = {"loci_data.embedding_models", "loci.embedding_models", "loci.foreign_keys"}

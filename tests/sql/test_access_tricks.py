@@ -17,6 +17,8 @@ from tests.factories import World, act_as, grant, new_world
 from tests.services import PATIENCE, eventually
 from tests.sql.test_access_isolation import MARKER, OPEN_TABLES, Secret, named, overloads
 
+pytestmark = pytest.mark.every_case
+
 Connection = psycopg.Connection[Any]
 ROLES = ["agent", "analyst"]
 

@@ -29,6 +29,8 @@ from tests.databases import Database
 from tests.docs import reference
 from tests.services import eventually, is_settled, serve
 
+pytestmark = pytest.mark.every_case
+
 PAGES = {path.stem: path.read_text() for path in sorted(reference.FOLDER.glob("*.md"))}
 SETUP = re.findall(r"```sql setup\n(.*?)```", PAGES["README"], re.DOTALL)
 ASKED = re.compile(r"```sql\n(.*?)```\n(?:\n```text\n(.*?)```\n)?", re.DOTALL)

@@ -285,12 +285,14 @@ def known(own_database: Database) -> dict[str, Signatures]:
         return {role: signatures(admin, role) for role in ("loci_app", "loci_analyst")}
 
 
+@pytest.mark.sample(60)
 @pytest.mark.parametrize("name", PUBLIC)
 def test_a_function_answers_the_service_whatever_it_is_given(service: Target, known: dict[str, Signatures], name: str) -> None:
     """Fewer examples of what is read: an analyst is given as many again."""
     fuzz(service, name, known["loci_app"][name], share=6 if name in READ_ONLY else 3)
 
 
+@pytest.mark.sample(20)
 @pytest.mark.row("SQL")
 @pytest.mark.parametrize("name", READ_ONLY)
 def test_a_function_answers_an_analyst_whatever_it_is_given(analyst: Target, known: dict[str, Signatures], name: str) -> None:

@@ -15,6 +15,8 @@ from uuid import UUID
 import psycopg
 import pytest
 
+pytestmark = pytest.mark.every_case
+
 ROOT = Path(__file__).parents[2] / "db"
 READERS = {"tx.rows", "tx.row", "tx.first", "tx.send", "tx.value", "tx.optional", "tx.values"}
 VECTORS = """select set_config('search_path', format('public, %I', n.nspname), true)
