@@ -10,7 +10,7 @@ from typing import Any
 from uuid import UUID
 
 from db.dreams import CatalogueEntity
-from loci.models.fields import canonical_type
+from loci.models.types import canonical_type
 from service.dreams.passes import Refusal
 from service.text.guards import find_invented_marks
 from service.text.marks import Read, Readings

@@ -103,6 +103,12 @@ def test_it_may_write_to_its_own_folder(tmp_path: Path) -> None:
     assert attempt("tempfile.TemporaryFile(dir=sys.argv[1]).write(b'x')", tmp_path) == "done 1"
 
 
+def test_a_process_that_reads_begins_without_what_models_need() -> None:
+    """To load pydantic would take as long as to begin without it."""
+    asked = "import sys, service.transfer.reading.__main__; sys.exit('pydantic' in sys.modules)"
+    assert subprocess.run([sys.executable, "-I", "-c", asked], check=False).returncode == 0
+
+
 @pytest.mark.parametrize("leads", [True, False])
 def test_it_stands_back_behind_others_with_its_session_where_it_leads_one(leads: bool, tmp_path: Path) -> None:
     said = subprocess.run(

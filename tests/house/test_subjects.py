@@ -32,7 +32,7 @@ ROOMS = {
         "traces",
         "standbys",
     },
-    "client/loci/models": {"fields", "messages", "problems", "server"},
+    "client/loci/models": {"fields", "messages", "problems", "server", "types"},
     "docs/sql": {"README"},
 }
 

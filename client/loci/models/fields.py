@@ -22,6 +22,8 @@ from pydantic import (
 )
 from pydantic.config import JsonDict
 
+from loci.models.types import canonical_type
+
 MIB = 1024 * 1024
 MAX_BATCH = 10_000
 MAX_DEPTH = 64
@@ -193,14 +195,6 @@ User = Annotated[
     ),
 ]
 LONGEST_TYPE = 255  # characters that are brought into another form; what is longer is no type
-WORD_BEGINS = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[\s_-]+")
-
-
-def canonical_type(kind: str) -> str:
-    """A type in its one form, as the database has it: `works_on` for "Works On" and "worksOn"."""
-    return WORD_BEGINS.sub("_", kind).lower().strip("_")
-
-
 CATEGORY = re.compile(r"(?=.{1,255}$)[^/\x00]*[^/\s\x00][^/\x00]*(/[^/\x00]*[^/\s\x00][^/\x00]*)*")
 Category = Annotated[
     str,

@@ -16,7 +16,7 @@ from db.errors import FieldError, Invalid, NotFound
 from db.graph import edges, entities, reference_memory
 from db.graph.reference_memory import ObservedGraph
 from db.pool import JsonObject, Transaction
-from loci.models.fields import canonical_type
+from loci.models.types import canonical_type
 from service.transfer.foreign.values import choose_subject, edge_type, entity_type, join_category_path, shorten_label
 
 SOURCE = "mcp-memory"

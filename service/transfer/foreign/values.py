@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from loci.models.fields import canonical_type
+from loci.models.types import canonical_type
 from service.transfer.foreign.records import Json
 
 LONGEST_LABEL_CHARACTERS = 255
