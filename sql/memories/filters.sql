@@ -19,7 +19,7 @@ returns loci_internal.memory_filter
 language sql immutable parallel safe
 as $$
     select row(null, null, null, null, null, null, null, null, null, null, null, null, null, null, null, null,
-               p_as_of, p_known_at, 'infinity', null, null)::loci_internal.memory_filter
+               p_as_of, p_known_at, 'infinity', null, null, true)::loci_internal.memory_filter
 $$;
 comment on function loci_internal.filter_at(timestamptz, timestamptz) is
     'A filter of as_of and known_at alone.';
@@ -42,13 +42,15 @@ $$;
 comment on function loci_internal.memory_is_related(integer, uuid, uuid, loci_internal.memory_filter) is
     'Whether a memory is in the filter''s subtree and mentions its entity (null: not asked).';
 
--- Does a memory pass the filters? Inlines into the arms, so that a null field costs one comparison; only subtree and
--- entity need a look-up, done last. Categories match on whole segments of the path: foo never matches foobar.
+-- Does a memory pass the filters? Inlines into the arms. A plain filter, which restricts nothing but the times, costs
+-- one comparison, and a null field of any other one; only subtree and entity need a look-up, done last. Categories
+-- match on whole segments of the path: foo never matches foobar.
 create or replace function loci_internal.memory_matches(p_memory loci_data.memories,
                                                         p_filter loci_internal.memory_filter) returns boolean
 language sql stable parallel safe
 as $$
-    select (p_filter.category is null or p_memory.category = p_filter.category
+    select p_filter.plain
+    or (p_filter.category is null or p_memory.category = p_filter.category
         or starts_with(p_memory.category, p_filter.category || '/'))
    and (p_filter.tags is null or p_memory.tags && p_filter.tags)
    and (p_filter.tags_all is null or p_memory.tags @> p_filter.tags_all)
@@ -116,6 +118,7 @@ begin
         raise invalid_parameter_value using message = 'as_of and known_at must be finite times',
             column = case when isfinite(p_as_of) then 'known_at' else 'as_of' end;
     end if;
+    v_filter.plain := p_filter is null or p_filter = '{}';
     v_filter.as_of := coalesce(p_as_of, clock_timestamp());
     v_filter.known_at := p_known_at;
     v_filter.begun_by := case when p_known_at is null then v_filter.as_of else 'infinity' end;

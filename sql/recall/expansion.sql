@@ -8,7 +8,8 @@
 -- p_seeds says; standing_ids and standings: how documents and neighbours stand to whom the question is about
 -- (hit_standings); p_user: who asks; unknown: terms of the question that no memory here has; memories: how many there
 -- are. p_from, p_to: the time that the question asks about; time_ids and time_gaps: days between it and documents and
--- neighbours (days_from_period). Arms of which a namespace has nothing (hierarchy and links, names) are not asked.
+-- neighbours (days_from_period). Arms of which a namespace has nothing (hierarchy and links, names) are not asked, nor
+-- are shared names where one whom the question names speaks: he is named so often that they say little.
 -- took_ms: milliseconds for neighbours, hierarchy, shared names; null for what did not take part. Security definer;
 -- checks first.
 create or replace function loci_api.expand_recall_hits(
@@ -27,13 +28,17 @@ as $$
 declare
     v_at timestamptz := clock_timestamp();  -- when the step began
     v_ns integer := loci_internal.authorize(p_namespace, 'reader');
-    v_names    text[];  -- that the question has, of entities or of a memory that alone has it
-    v_entities uuid[];
-    v_memories uuid[];
+    v_named    boolean := exists (select from loci_data.entity_names n where n.namespace_id = v_ns)
+                       or exists (select from loci_data.name_candidates n where n.namespace_id = v_ns);
+    v_names    text[] := '{}';  -- that the question has, of entities or of a memory that alone has it
+    v_entities uuid[] := '{}';
+    v_memories uuid[] := '{}';
 begin
-    select coalesce(array_agg(q.name), '{}'), coalesce(array_agg(q.entity_id), '{}'),
-           coalesce(array_agg(q.memory_id), '{}')
-    into v_names, v_entities, v_memories from loci_internal.question_names(v_ns, p_query) q;
+    if v_named then
+        select coalesce(array_agg(q.name), '{}'), coalesce(array_agg(q.entity_id), '{}'),
+               coalesce(array_agg(q.memory_id), '{}')
+        into v_names, v_entities, v_memories from loci_internal.question_names(v_ns, p_query) q;
+    end if;
     select least(1, 60.0 * sum(c.documents) / nullif(sum(c.terms), 0)) into share
     from loci_data.corpus_counts c where c.namespace_id = v_ns;
     select array_agg(n.doc_id), array_agg(n.neighbour_id), array_agg(n.distance), array_agg(n.source)
@@ -52,10 +57,10 @@ begin
     end if;
     took_ms := took_ms || (case when 'hierarchy' = any (p_arms)
                            then 1000 * extract(epoch from clock_timestamp() - v_at) end)::real;
+    select array_agg(s.doc_id), array_agg(s.standing) into standing_ids, standings
+    from loci_internal.hit_standings(v_ns, p_query, p_user, p_documents || near_ids, v_names, v_entities) s;
     v_at := clock_timestamp();
-    if 'graph' = any (p_arms) and (
-        exists (select from loci_data.entity_names n where n.namespace_id = v_ns)
-        or exists (select from loci_data.name_candidates n where n.namespace_id = v_ns)) then
+    if 'graph' = any (p_arms) and v_named and not coalesce(standings && '{told,said}', false) then
         select array_agg(l.doc_id), array_agg(l.score), jsonb_agg(jsonb_build_object('path', l.path)) into linked_ids,
                linked_scores, linked_paths
         from loci_api.memories_sharing_names(p_namespace, p_query, p_seeds[1:20], null, p_filter, p_as_of,
@@ -65,8 +70,6 @@ begin
                            end)::real;
     select c.covered, c.terms, c.unknown, c.memories into covered, terms, unknown, memories
     from loci_internal.question_coverage(v_ns, p_query, p_seeds[1:20]) c;
-    select array_agg(s.doc_id), array_agg(s.standing) into standing_ids, standings
-    from loci_internal.hit_standings(v_ns, p_query, p_user, p_documents || near_ids, v_names, v_entities) s;
     if p_from is not null then
         select array_agg(g.doc_id), array_agg(g.days) into time_ids, time_gaps
         from loci_internal.days_from_period(v_ns, p_documents || near_ids, p_from, p_to) g;
@@ -79,19 +82,17 @@ comment on function loci_api.expand_recall_hits(text, text, bigint[], bigint[], 
     'share rare names; how much of the question each says; one row of parallel arrays.';
 
 -- How many days lie between a time and each of some memories? 0: it began to be true then, or was true then and is no
--- more; negative: before. A look-up by document number each.
+-- more; negative: before. One scan of the index of document numbers.
 create or replace function loci_internal.days_from_period(p_namespace_id integer, p_documents bigint[],
                                                           p_from timestamptz, p_to timestamptz)
 returns table (doc_id bigint, days double precision)
 language sql stable set search_path = ''
 as $$
-    select d.doc_id, case when m.valid_from < p_to and coalesce(m.valid_to, m.valid_from) >= p_from then 0
+    select m.doc_id, case when m.valid_from < p_to and coalesce(m.valid_to, m.valid_from) >= p_from then 0
                           when m.valid_from < p_from then extract(epoch from m.valid_from - p_from) / 86400
                           else extract(epoch from m.valid_from - p_to) / 86400 end
-    from (select distinct u.doc_id from unnest(p_documents) u(doc_id)) d
-    cross join lateral (select o.valid_from, o.valid_to from loci_data.memories o
-                        where o.namespace_id = p_namespace_id and o.doc_id = d.doc_id limit 1) m
-    where isfinite(m.valid_from)
+    from loci_data.memories m
+    where m.namespace_id = p_namespace_id and m.doc_id = any (p_documents) and isfinite(m.valid_from)
 $$;
 comment on function loci_internal.days_from_period(integer, bigint[], timestamptz, timestamptz) is
     'Days between a time and the beginning of memories.';
@@ -108,9 +109,9 @@ as $$
 begin
     return query
     select m.doc_id, n.doc_id, n.distance::integer, n.source
-    from unnest(p_documents) i(doc_id)
-    cross join lateral (select * from loci_data.memories o where o.namespace_id = p_namespace_id and o.doc_id = i.doc_id
-                        and (o.session_id is not null or o.source is not null) limit 1) m
+    from (select o.doc_id, o.session_id, o.valid_from, o.source from loci_data.memories o
+          where o.namespace_id = p_namespace_id and o.doc_id = any (p_documents)
+            and (o.session_id is not null or o.source is not null)) m
     cross join lateral (
         select m.doc_id, 0 as distance, m.source
         union all

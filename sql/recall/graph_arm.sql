@@ -31,12 +31,20 @@ begin
         return;
     end if;
     v_filter := loci_internal.resolve_filter(v_ns, p_filter, p_as_of, p_known_at);
-    v_limit := coalesce(p_limit, (loci_internal.settings(v_ns) ->> 'depth')::integer);
+    v_limit := coalesce(p_limit, loci_internal.setting_number(v_ns, 'depth'));
     v_start := array(
         select e.id from loci_data.entities e
         where e.namespace_id = v_ns and e.id = any(v_start) and (e.mentions <= 1000 or e.mentions <= (
             select sum(c.documents) from loci_data.corpus_counts c where c.namespace_id = v_ns) / 10)
         order by array_position(v_start, e.id));
+    -- a name that was only read out of texts leads nowhere by itself
+    if p_known_at is null and not exists (
+            select from loci_data.entities e where e.namespace_id = v_ns and e.id = any (v_start)
+              and (e.type <> 'extracted'
+                   or exists (select from loci_data.edges d where d.namespace_id = v_ns and d.source_id = e.id)
+                   or exists (select from loci_data.edges d where d.namespace_id = v_ns and d.target_id = e.id))) then
+        return;
+    end if;
     loop
         select array_agg(g.memory_id order by g.score desc, g.memory_id),
                array_agg(g.doc_id order by g.score desc, g.memory_id),
@@ -76,7 +84,7 @@ declare
     v_documents double precision := greatest(1,
                                              (select sum(c.documents) from loci_data.corpus_counts c
                                               where c.namespace_id = p_namespace_id));
-    v_max_hops  integer := loci_internal.settings(p_namespace_id) ->> 'max_hops';
+    v_max_hops  integer := loci_internal.setting_number(p_namespace_id, 'max_hops');
 begin
     return query
     with recursive found as materialized (

@@ -20,7 +20,7 @@ as $$
 declare
     v_ns        integer := loci_internal.authorize(p_namespace, 'reader');
     v_filter    loci_internal.memory_filter := loci_internal.resolve_filter(v_ns, p_filter, p_as_of, p_known_at);
-    v_limit     integer := coalesce(p_limit, (loci_internal.settings(v_ns) ->> 'depth')::integer);
+    v_limit     integer := coalesce(p_limit, loci_internal.setting_number(v_ns, 'depth'));
     v_names     text[] := p_names;
     v_entities  uuid[] := p_entity_ids;
     v_memories  uuid[] := p_memory_ids;
@@ -138,9 +138,8 @@ declare
     v_pieces    constant text[] := loci_internal.name_tokens(loci.fold_characters(v_text));
     v_written   constant text[] := loci_internal.name_tokens(v_text);
     v_cased     constant boolean := v_text <> lower(v_text);
-    v_settings  constant jsonb := loci_internal.settings(p_namespace_id);
-    v_shortest  constant integer := (v_settings ->> 'match_length')::integer;
-    v_namesakes constant integer := (v_settings ->> 'match_namesakes')::integer;
+    v_shortest  constant integer := loci_internal.setting_number(p_namespace_id, 'match_length');
+    v_namesakes constant integer := loci_internal.setting_number(p_namespace_id, 'match_namesakes');
 begin
     return query
     with phrase as (

@@ -126,9 +126,9 @@ comment on function loci_api.question_without_speakers(text[], text, text) is
 -- names, by name), told (one whom the question names says it in the first person), said (that one says it otherwise),
 -- own (the party that asks says it in the first person, and asks of itself), foreign (another party says so), role (it
 -- begins with a name that the question has as the object of its verb: Bob manages Ann, where who manages Bob is asked),
--- namesake (it begins with another name of the same stem, and does not have the one that is asked for). A look-up by
--- document number each; its opening is folded only where it may begin as a name does. p_names, p_entities: what
--- question_names finds in the question.
+-- namesake (it begins with another name of the same stem, and does not have the one that is asked for). One scan
+-- of the index of document numbers; an opening is folded only where it may begin as a name does. p_names, p_entities:
+-- what question_names finds in the question.
 create or replace function loci_internal.hit_standings(p_namespace_id integer, p_query text, p_user text,
                                                        p_documents bigint[], p_names text[], p_entities uuid[])
 returns table (doc_id bigint, standing text)
@@ -153,15 +153,14 @@ begin
                      from loci_internal.named_speakers(p_namespace_id, p_query, p_names, p_entities) n);
     end if;
     return query
-    select d.doc_id, s.standing
-    from (select distinct u.doc_id from unnest(p_documents) u(doc_id)) d
-    cross join lateral (
-        select o.content, o.about, o.source, o.created_by, case
+    select m.doc_id, s.standing
+    from (
+        select o.doc_id, o.content, o.about, o.source, o.created_by, case
                    when v_asked.object or octet_length(o.content) <> length(o.content)
                         or lower(substring(o.content, '[^\u0001-\u0020"([*#>\u007F-]')) = any (v_first)
                    then ltrim(loci.fold_characters(left(o.content, 500)), ' "([*#>-') end as opening
         from loci_data.memories o
-        where o.namespace_id = p_namespace_id and o.doc_id = d.doc_id limit 1) m
+        where o.namespace_id = p_namespace_id and o.doc_id = any (p_documents) offset 0) m
     cross join lateral (select substring(m.opening, '^[[:alnum:]]+') as first_word offset 0) f
     cross join lateral (select case
         -- it begins with a name that the question has as the object of its verb, and then with that verb
@@ -186,7 +185,8 @@ begin
             case when loci_internal.memory_party(m.source, m.created_by) = v_asked.party then 'own'
                  when lower(m.source) is distinct from 'assistant' then 'foreign' end  -- that is no other user
         when substring(lower(m.source), '[[:alnum:]]+') = any (v_speakers) then
-            case when loci.is_first_person(m.content) then 'told' else 'said' end
+            case when strpos(m.content, ' I ') between 1 and 1998 or strpos(m.content, ' I''') between 1 and 1998
+                      or loci.is_first_person(m.content) then 'told' else 'said' end  -- it is slow, and most say I
         -- names are equal or not: Andreas is not Andrea, whatever the stems say
         when v_named and m.about is null and left(f.first_word, 1) = any (v_first) and exists (
             select from unnest(v_asked.names, v_stems) n(name, stem)

@@ -11,9 +11,8 @@ returns table (id uuid, matched text, is_alias boolean, "position" integer)
 language plpgsql stable parallel safe set search_path = '' set plan_cache_mode = force_generic_plan
 as $$
 declare
-    v_settings  constant jsonb := loci_internal.settings(p_namespace_id);
-    v_shortest  constant integer := (v_settings ->> 'match_length')::integer;
-    v_namesakes constant integer := (v_settings ->> 'match_namesakes')::integer;
+    v_shortest  constant integer := loci_internal.setting_number(p_namespace_id, 'match_length');
+    v_namesakes constant integer := loci_internal.setting_number(p_namespace_id, 'match_namesakes');
     -- ASCII: the bytes are the characters, and are cut out wherever they stand at once
     v_bytes     constant bytea := case when octet_length(p_text) = length(p_text) then convert_to(p_text, 'UTF8') end;
     v_letters   constant text[] := case when p_spelt and v_bytes is null then string_to_array(p_text, null) end;
