@@ -25,6 +25,7 @@ from db import traces
 from db.pipeline import Pipeline, PipelinedConnection, Sent
 from db.pool_quota import Name, PoolQuota, ShareLimits
 from db.time_limits import TimeLimits
+from db.vectors import register_vector_rows
 
 R = TypeVar("R")
 JsonObject = dict[str, Any]  # as it comes out of a column of JSON
@@ -167,6 +168,7 @@ async def _configure_connection(prepares: bool, connection: PipelinedConnection)
     """Say how vectors are sent: both types from one statement, where pgvector's own function takes twelve round trips."""
     found = {row["name"]: TypeInfo(**row) for row in await (await connection.execute(VECTOR_TYPES)).fetchall()}
     register_vector_info(connection, found.get("vector"))
+    register_vector_rows(connection, found["vector"])
     if "halfvec" in found:
         register_halfvec_info(connection, found["halfvec"])
     connection.begin_pipelining(prepares=prepares)
@@ -270,11 +272,13 @@ class Note:
 class Outcome:
     """Facts about a transaction at its end.
 
-    `position`: how far the server's log had come when it was committed, where its pool says so. `notes`: what is to be written
-    elsewhere, since this server only reads. `jobs`: whether it has asked for a job, or for the end of one.
+    `position`: how far the server's log had come when it was committed, where its pool says so. `entered`: its caller, once that
+    was read. `notes`: what is to be written elsewhere, since this server only reads. `jobs`: whether it has asked for a job, or for
+    the end of one.
     """
 
     position: int | None = None
+    entered: Entered | None = None
     jobs: bool = False
     notes: list[Note] = field(default_factory=list)
 
@@ -306,8 +310,11 @@ class Transaction:
 
     async def read_caller(self) -> Entered:
         """Return who this transaction acts for; may be asked again. Raises what loci_api.begin_request raises."""
-        row = await self.entering.one()
-        return Entered(str(row["agent_id"]), row["namespace_id"], row["namespace"], row["settings"] or {}, row["time_zone"])
+        if self.outcome.entered is None:
+            row = await self.entering.one()
+            who = str(row["agent_id"]), row["namespace_id"], row["namespace"]
+            self.outcome.entered = Entered(*who, row["settings"] or {}, row["time_zone"])
+        return self.outcome.entered
 
     def for_namespace(self, namespace: str) -> "Transaction":
         """The same transaction, for statements about another namespace; the functions called authorize for themselves."""

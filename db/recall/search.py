@@ -21,6 +21,7 @@ from db.pipeline import Sent
 from db.pool import JsonObject, Transaction
 from db.sessions.conversations import FoundTurn
 from db.sessions.working_memory import FoundEntry
+from db.vectors import VectorRows
 
 ARM_STEPS = ("lexical", "vector", "entities", "graph", "walk")  # of loci_api.recall_arms
 EXPANSION_STEPS = ("neighbours", "hierarchy", "names")  # of loci_api.expand_recall_hits
@@ -117,8 +118,7 @@ def embedded_parameters(embedding: Embedded | None) -> Mapping[str, object]:
     """Statement parameters of a question's vector, or of the vectors of its words."""
     if embedding is None or isinstance(embedding, np.ndarray):
         return {"embedding": None if embedding is None else Vector(embedding), "words": None, "word_vectors": None}
-    vectors = [Vector(vector) for vector in embedding.vectors]
-    return {"embedding": None, "words": embedding.words, "word_vectors": vectors}
+    return {"embedding": None, "words": embedding.words, "word_vectors": VectorRows(embedding.vectors)}
 
 
 async def question_without_speakers(tx: Transaction, *, query: str, namespaces: Sequence[str] | None, own: bool = False) -> str:

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from service.embedding.provider import Provider
 from service.recall.fusion import add_weighted_scores, lend_to_neighbours, order_by_score
 from service.recall.question import Question, asked_in, text_to_embed
 from service.recall.relevance import Evidence, estimate_relevance, gather_evidence, nearest_by_namespace, raise_own
-from service.recall.score_plan import LENT_TO_STANDING, NAMING_ARMS, SUBJECTS, Fused, Plan, first_word
+from service.recall.score_plan import ASSISTANT, LENT_TO_STANDING, NAMING_ARMS, SUBJECTS, Fused, Plan, first_word
 from service.recall.second_arm import second_opinion
 from service.recall.sources import Asked, Source, ask_arms, by_place, hits_at_place, is_memory, join_hits, pack_hit
 from service.recall.timing import count_arm_seconds, time_phase
@@ -25,6 +25,7 @@ from service.recall.unembedded import include_unembedded
 from service.settings import EmbeddingSettings
 
 LENDERS = 100
+SPOKEN = frozenset({"told", "said"})  # standings of what one says whom the question names
 SHARES = (0.5, 0.25)  # of a hit's score that the turns one and two away from it get; measured: docs/design/recall.md
 
 
@@ -232,19 +233,24 @@ class Surroundings:
         for number, near in found.near.items():
             self.near[base | number] = [(base | other, found.share * SHARES[distance - 1]) for other, distance in near]
 
+    @cached_property
+    def kinds(self) -> set[str]:
+        """Standings that any of the memories has."""
+        return set(self.standings.values())
+
     @property
     def names_a_speaker(self) -> bool:
         """Whether one whom the question names also speaks."""
-        return bool({"told", "said"} & set(self.standings.values()))
+        return not SPOKEN.isdisjoint(self.kinds)
 
-    @property
+    @cached_property
     def named_sources(self) -> set[str]:
         """Sources that the question names."""
-        return {source for key, source in self.sources.items() if self.standings.get(key) in {"told", "said"}}
+        return {self.sources[key] for key, standing in self.standings.items() if standing in SPOKEN and key in self.sources}
 
     def fuse_with_neighbours(self, plan: Plan, parts: dict[str, dict[int, float]], evidence: dict[int, Evidence]) -> Fused:
         """Scores with what neighbours lend, times what it counts who said it."""
-        alone, kinds = plan.fuse_parts(parts), set(self.standings.values())
+        alone, kinds = plan.fuse_parts(parts), self.kinds
         given = lend_to_neighbours({key: alone[key] for key in order_by_score(alone)[:LENDERS]}, self.near)
         naming = add_weighted_scores((part, 1.0) for name, part in parts.items() if name in NAMING_ARMS)
         added = {key: plan.standing_part(standing, naming.get(key, 0.0)) for key, standing in self.standings.items()}
@@ -260,7 +266,8 @@ class Surroundings:
         def factor(source: str | None, standing: str | None) -> float:
             return plan.standing_factor(source, standing, **beside)
 
-        factors = {key: factor(self.sources.get(key), self.standings.get(key)) for key in {*self.sources, *self.standings}}
+        counted = {*self.standings, *(key for key, source in self.sources.items() if source == ASSISTANT)}
+        factors = {key: factor(self.sources.get(key), self.standings.get(key)) for key in counted}
         times = {key: plan.time_nearness(gap) for key, gap in self.gaps.items()}
         factors |= {key: factors.get(key, 1.0) * plan.time_factor(near) for key, near in times.items()}
         added |= {key: added.get(key, 0.0) + plan.time_part(near) for key, near in times.items()}
