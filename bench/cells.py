@@ -186,11 +186,12 @@ def measure_overhead(pair: Pair, proxy: HAProxy) -> float:
     name = pair.team()
     fill(pair, name, 500)
     assert proxy.process is not None
-    each = []
-    for kind, send in {
+    each: list[float] = []
+    calls: dict[str, Callable[[httpx.Client], httpx.Response]] = {
         "recall": lambda client: client.post("/recall", json={"query": "who painted a boat?", "k": 5}),
         "write": lambda client: client.post("/memories", json={"content": f"one more at {time.monotonic_ns()}"}),
-    }.items():
+    }
+    for kind, send in calls.items():
         direct, through = pair.client(1, **{"X-Namespace": name}), proxy.client(**{"X-Namespace": name})
         used = processor_seconds(proxy.process.pid)
         figures = [(median_of(lambda: send(direct), 40), median_of(lambda: send(through), 40)) for _ in range(5)]  # noqa: B023
@@ -283,8 +284,8 @@ def main() -> None:
     for option, default in {"memories": 20_000, "moves": 10, "writers": 3, "seconds": 20}.items():
         parser.add_argument(f"--{option}", type=int, default=default)
     options = parser.parse_args()
-    room = {"shared_buffers": "1GB", "autovacuum": "on"}
-    with running_cells(**room) as cells:
+    room = {**LOGICAL, "shared_buffers": "1GB", "autovacuum": "on"}
+    with running_cells(shared_buffers="1GB", autovacuum="on") as cells:
         with (
             serve(cells.one.database, tcp=True, embedding=VECTORS) as one,
             serve(cells.two.database, tcp=True, embedding=VECTORS) as two,
@@ -297,7 +298,7 @@ def main() -> None:
                 measure_moves(pair, proxy, options)
                 haproxy = measure_overhead(pair, proxy)
         both = measure_throughput([cells.one, cells.two], options.seconds)
-    with running_servers(0, **LOGICAL, **room) as alone:
+    with running_servers(0, migrated=True, **room) as alone:
         print_model(measure_throughput([alone], options.seconds), both, haproxy)
     print(f"{os.cpu_count()} processors; {resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024:.0f} MiB at most a process")
 

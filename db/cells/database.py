@@ -14,9 +14,11 @@ Scalar = Any
 Session = psycopg.Connection[Record]
 PAUSE = 0.02  # seconds between two questions to a database whether something has come
 PATIENCE = 60.0  # seconds in which it must have come
-# A step that is lost by a crash, and not by the other cell, would leave a namespace in two.
-DURABLE: LiteralString = """
-select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') in ('off', 'local')"""
+# No limit of the database's own ends what takes long. A step that is lost by a crash, and not by the other cell, would leave a
+# namespace in two, so that steps are durable.
+SETTINGS: LiteralString = """
+select set_config('statement_timeout', '0', false), set_config('idle_in_transaction_session_timeout', '0', false),
+       case when current_setting('synchronous_commit') in ('off', 'local') then set_config('synchronous_commit', 'on', false) end"""
 
 
 class CellError(Exception):
@@ -36,7 +38,7 @@ def connect(url: str, of: str) -> Iterator[Session]:
     """A session of a cell's database, each statement by itself. Raises Unreachable, also where it ends on the way."""
     try:
         with psycopg.connect(url, autocommit=True, row_factory=dict_row, connect_timeout=10) as session:
-            session.execute(DURABLE)
+            session.execute(SETTINGS)
             yield session
     except psycopg.OperationalError as error:
         if error.sqlstate is not None and not error.sqlstate.startswith(("08", "57P")):

@@ -19,7 +19,7 @@ from psycopg.types.json import Jsonb
 
 from db.cells import move
 from db.cells.cells import add_cell, check_cells, release_namespace, remove_cell, set_cell
-from db.cells.database import CellError
+from db.cells.database import CellError, connect
 from db.cells.move import move_namespace, plan_move
 from tests.distributed.cells import AGAIN, POINTS, Pair, running_cells
 from tests.services import PATIENCE, eventually, is_settled, ok, problem, serve
@@ -27,6 +27,7 @@ from tests.transfer.rich import contents as contents_of
 from tests.transfer.rich import fill as fill_richly
 
 pytestmark = pytest.mark.release
+KEYS = "select string_agg(id::text || (revoked_at is not null), ' ' order by id) from loci_data.api_keys"
 SOON = 5.0  # seconds in which a cell knows what it could not hear
 VECTORS = {"provider": "static"}
 
@@ -618,9 +619,10 @@ def test_keys_made_and_revoked_while_the_link_is_cut_are_right_soon_after(pair: 
         time.sleep(seconds)
         assert [known(key) for key in [*keys, *late]] == [True] * count + [False] * count
     joined = time.monotonic()
-    eventually(lambda: [known(key) for key in [*keys, *late]] == [False] * count + [True] * count)
+    eventually(lambda: pair.cells.value(1, KEYS) == pair.cells.value(2, KEYS))
     if seconds:  # of a link that was away for so long
         assert time.monotonic() - joined < SOON
+    assert [known(key) for key in [*keys, *late]] == [False] * count + [True] * count
 
 
 def test_a_use_of_a_key_elsewhere_does_not_take_its_revocation_back(pair: Pair) -> None:
@@ -681,6 +683,18 @@ def test_a_move_is_refused_while_the_cells_are_at_different_revisions(pair: Pair
         assert any("no moves while they differ" in each["problem"] for each in check_cells(pair.cells.url(1)))
     finally:
         pair.cells.value(2, f"update public.loci_version set version_num = '{head}'")
+
+
+def test_commands_keep_what_they_have_done_and_are_ended_by_no_limit_of_the_database(pair: Pair) -> None:
+    wanted = {"synchronous_commit": "off", "statement_timeout": "1s", "idle_in_transaction_session_timeout": "1s"}
+    for setting, value in wanted.items():
+        pair.cells.value(1, f"alter role postgres set {setting} = '{value}'")
+    try:
+        with connect(pair.cells.url(1), "this cell") as session:
+            found = {setting: session.execute(f"show {setting}".encode()).fetchone() for setting in wanted}
+    finally:
+        pair.cells.value(1, "alter role postgres reset all")
+    assert [row[setting] for setting, row in found.items() if row] == ["on", "0", "0"]
 
 
 def test_a_plan_says_how_much_it_is_and_changes_nothing(pair: Pair) -> None:
@@ -750,8 +764,7 @@ def test_a_cell_restored_to_before_a_move_starts_no_service_until_it_has_let_go_
         assert release_namespace(cells.url(1), "team") == 2
         assert add_cell(cells.url(2), url="http://cell1.example", database_url=cells.url(1)) == 1
         assert check_cells(cells.url(2)) == []
-        known = "select string_agg(id::text || (revoked_at is not null), ' ' order by id) from loci_data.api_keys"
-        assert cells.value(1, known) == cells.value(2, known)
+        assert cells.value(1, KEYS) == cells.value(2, KEYS)
         cells.value(1, f"update loci_data.api_keys set revoked_at = now() where id = '{after}'")
         eventually(lambda: cells.value(2, f"select revoked_at from loci_data.api_keys where id = '{after}'"))
         with serve(cells.one.database) as service:

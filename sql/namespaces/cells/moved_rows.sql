@@ -110,8 +110,8 @@ begin
         into v_columns
         from pg_catalog.pg_attribute a join pg_catalog.pg_type t on t.oid = a.atttypid
         where a.attrelid = v_table and a.attnum > 0 and not a.attisdropped;
-        execute format('select count(*), bit_xor(hash_record_extended(row(%s), 0)) %s from %s t '
-                       'where namespace_id = $1', v_columns, v_newer, v_table) into v_rows, v_hash using p_namespace_id;
+        execute format('select count(*), bit_xor(hash_record_extended(row(%s), 0)) %s from %s t
+                        where namespace_id = $1', v_columns, v_newer, v_table) into v_rows, v_hash using p_namespace_id;
         if v_rows > 0 then
             v_found := v_found || jsonb_build_object(v_table::text, jsonb_build_array(v_rows, v_hash::text));
         end if;
