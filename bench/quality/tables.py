@@ -5,7 +5,8 @@ from typing import Any
 
 from bench.quality.baselines import BARE, DATED
 from bench.quality.scores import EXCHANGE, METRICS, Mean, difference, measured, total
-from bench.quality.sets import QuestionSet
+from bench.quality.sets import QuestionSet, counted
+from service.recall.question import ARMS
 
 Row = dict[str, Any]
 Results = dict[str, list[Row]]  # by way to ask
@@ -41,7 +42,7 @@ A difference is paired; it holds if it is not below nought by more than its stan
 
 def verdicts(questions: QuestionSet, results: Results, default: str) -> list[str]:
     """A line for each kind of question: what the default is worth beside single arms and BM25."""
-    singles = [choice for choice in results if choice not in {default, BARE, DATED} and "+" not in choice]
+    singles = [choice for choice in results if choice in ARMS]
     plain = [choice for choice in (BARE, DATED) if choice in results]
     lines = []
     for kind, rows in questions.groups(results[default]).items():
@@ -73,6 +74,19 @@ def best_of(
         return None
     name = max(values, key=lambda choice: values[choice].value)
     return name, values[name], groups[name]
+
+
+def print_summary(sets: list[QuestionSet], found: dict[str, Results]) -> None:
+    """Every way over all questions of every set: what the sets are judged by."""
+    shown = [(questions, metric) for questions in sets for metric in questions.headline]
+    print("\n### All ways\n\n| way | " + " | ".join(f"{questions.name} {metric}" for questions, metric in shown) + " |")
+    print("|---|" + "---|" * len(shown))
+    for choice in dict.fromkeys(choice for results in found.values() for choice in results):
+        cells = []
+        for questions, metric in shown:
+            rows = found[questions.name].get(choice)
+            cells.append(str(total(questions, counted(rows), metric)) if rows else "")
+        print(f"| {choice} | {' | '.join(cells)} |", flush=True)
 
 
 def print_differences(questions: QuestionSet, before: list[Row], after: list[Row], title: str) -> None:

@@ -12,11 +12,12 @@ import pytest
 from bench import recall_quality
 from bench.quality import embedders
 from bench.quality.answering import auc, calibration, left_out
-from bench.quality.asking import Way, parse_way, way
+from bench.quality.asking import DEFAULT, Way, found_ids, parse_way, way
 from bench.quality.choosing import Choices, choose, choose_without_family, print_choices
 from bench.quality.cutting import cut_set, is_foreign, renamed
 from bench.quality.scores import as_row, difference, mean_with_error, measure_ranking, measure_ranks, measured
-from bench.quality.sets import QuestionSet
+from bench.quality.sets import QuestionSet, with_evidence
+from bench.quality.tables import print_summary
 from service.embedding.question_or_passage import known_form
 from service.recall.relevance import Evidence
 
@@ -195,9 +196,71 @@ def test_a_dense_model_embeds_a_text_once_and_is_told_what_asks(embedder: str, g
         asked.extend(texts)
         return np.array([[len(text), 1] for text in texts], dtype=np.float32)
 
-    with embedders.endpoint(embedder, tmp_path, load=lambda: embed) as settings:
+    with embedders.configured(embedder, tmp_path, load=lambda: embed) as settings:
         for texts in (["query: a", "passage: bb"], ["query: a"]):
             reply = httpx.post(f"{settings[f'{group}ENDPOINT']}/embeddings", json={"model": "m", "input": texts})
             assert [row["embedding"] for row in reply.json()["data"]] == [[len(text), 1] for text in texts]
     assert asked == ["query: a", "passage: bb"]
     assert known_form(settings[f"{group}MODEL"]).question.prefix == embedders.ASKED
+
+
+def asked_ways(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> dict[str, list[Way]]:
+    """The ways that a command line asks, by embedder."""
+    monkeypatch.setattr("sys.argv", ["recall_quality", *arguments])
+    options = recall_quality.arguments()
+    return {embedder: recall_quality.ways_of(options, embedder) for embedder in options.embedders}
+
+
+def test_no_way_is_judged_but_the_one_that_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is measured as the default must not depend on whether a reranker is installed."""
+    for arguments in ((), ("--embedder", "static,e5"), ("--variant", "deep: set.depth=50")):
+        for ways in asked_ways(monkeypatch, *arguments).values():
+            assert not any(one.body["rerank"] for one in ways)
+        judged = asked_ways(monkeypatch, "--rerank", *arguments)
+        assert [[one.name for one in ways if one.body["rerank"]] for ways in judged.values()] == [
+            [recall_quality.JUDGED if nth == 0 else f"{embedder}, {recall_quality.JUDGED}"] for nth, embedder in enumerate(judged)
+        ]
+
+
+def test_a_further_embedder_has_rows_of_its_own_and_single_arms_are_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    ways = asked_ways(monkeypatch, "--embedder", "static,static+minilm,e5", "--rerank", "--arms", "lexical,vector")
+    names = [one.name for each in ways.values() for one in each]
+    assert names == [DEFAULT, "reranked", "lexical", "vector", "static+minilm", "static+minilm, reranked", "e5", "e5, reranked"]
+
+
+@pytest.mark.parametrize("arguments", [("--embedder", "word2vec"), ("--embedder", "static,e5", "--relevance")])
+def test_embedders_that_cannot_be_asked_so_are_refused(arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(SystemExit) as ended:
+        asked_ways(monkeypatch, *arguments)
+    assert ended.value.code == 2
+
+
+def test_all_ways_stand_in_one_table_by_set(capsys: pytest.CaptureFixture[str]) -> None:
+    sets = [paragraphs("one", 2), paragraphs("two", 2)]
+    found = {
+        questions.name: {name: [as_row(questions, query, list(ids), name) for query in questions.queries] for name, ids in ways}
+        for questions, ways in zip(sets, ([("a", "p"), ("b", "x")], [("a", "x")]), strict=True)
+    }
+    print_summary(sets, found)
+    assert capsys.readouterr().out.splitlines()[-3:] == ["|---|---|---|", "| a | 100.0 ± 0.0 | 0.0 ± 0.0 |", "| b | 0.0 ± 0.0 |  |"]
+
+
+@pytest.mark.parametrize(
+    ("skipped", "counts"), [({}, True), ({"walk": "late"}, True), ({"second": "late"}, False), ({"rerank": "late"}, False)]
+)
+def test_a_recall_that_a_model_took_no_part_in_is_no_figure_of_it(skipped: dict[str, str], counts: bool) -> None:
+    def answer(_: httpx.Request) -> httpx.Response:
+        return httpx.Response(200, json={"skipped": skipped, "results": [{"metadata": {"id": "p"}}]})
+
+    with httpx.Client(transport=httpx.MockTransport(answer), base_url="http://loci") as client:
+        if counts:
+            assert found_ids(client, "n", {})[0] == ["p"]
+        else:
+            with pytest.raises(SystemExit, match=next(iter(skipped))):
+                found_ids(client, "n", {})
+
+
+def test_questions_for_which_nothing_is_to_be_found_are_not_asked() -> None:
+    questions = paragraphs("wiki", 2)
+    questions.queries[0]["evidence_ids"] = []
+    assert [query["id"] for query in with_evidence(questions).queries] == ["wiki1"]
