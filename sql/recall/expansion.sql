@@ -134,7 +134,8 @@ comment on function loci_internal.neighbours_in_session(integer, bigint[], loci_
 
 -- Relatives of these memories in the hierarchy: parent, children, siblings, and links. Seeds come best first; a
 -- relative is worth its relation (link: its strength of then, see link_at) over the rank of its seed. At most 20 of a
--- kind for a seed. Ranges of memory_closure and memory_links by node, then the visible version of each.
+-- kind for a seed. A link contradicts leads from what is old to what may outdate it, and not back. Ranges of
+-- memory_closure and memory_links by node, then the visible version of each.
 create or replace function loci_api.related_memories(
     p_namespace text, p_documents bigint[], p_limit integer default null, p_filter jsonb default '{}',
     p_as_of timestamptz default null, p_known_at timestamptz default null)
@@ -176,7 +177,7 @@ begin
             (select l.target_id, l.type, h.strength from loci_data.memory_links l
              cross join lateral (select l.strength where p_as_of is null union all
                                  select (loci_internal.link_at(l, p_as_of)).strength where p_as_of is not null) h
-             where l.namespace_id = v_ns and l.source_id = s.node
+             where l.namespace_id = v_ns and l.source_id = s.node and l.type <> 'contradicts'
                and (p_known_at is null or l.recorded_at <= p_known_at)
                and (l.superseded_at is null or l.superseded_at > p_known_at)
              order by h.strength desc, l.target_id limit 20)

@@ -88,6 +88,18 @@ def test_a_link_leads_to_what_the_words_do_not(api: Api) -> None:
     )
 
 
+@pytest.mark.row("R1")
+@pytest.mark.parametrize(
+    ("question", "found"), [("Oslo", ["Alice moved to Oslo", "she sold that flat"]), ("sold", ["she sold that flat"])]
+)
+def test_what_a_hit_may_outdate_gains_nothing_by_that_and_what_may_outdate_it_does(
+    api: Api, question: str, found: list[str]
+) -> None:
+    older, newer = api.write("Alice moved to Oslo")["id"], api.write("she sold that flat")["id"]
+    api.post(f"/memories/{newer}/links", {"target_id": older, "type": "contradicts", "strength": 0.9})
+    assert api.found(question, arms=["lexical", "hierarchy"]) == found
+
+
 def test_the_vector_arm_finds_a_meaning_without_a_common_word(api: Api) -> None:
     api.write("The dog chased the cat through the garden.")
     api.write("Quarterly revenue grew by nine percent.")
