@@ -23,7 +23,8 @@ from service.recall.timing import count_arm_seconds, time_phase
 from service.settings import EmbeddingSettings
 
 ARM = "second"
-BESIDE = 1.25  # times the weight of the first model's arm; chosen on other conversations: docs/design/models.md
+BESIDE = 1.25  # a model of whole texts weighs so much more than one of words beside it: docs/design/models.md
+NOTHING = Hits({}, {})
 INCOMPLETE = "too many memories have no vector of the second model yet"
 
 
@@ -34,6 +35,11 @@ class Opinion:
     model: SecondModel
     number: int
     made: "asyncio.Task[tuple[Embedded | None, str | None]]"
+
+    @property
+    def weight(self) -> float:
+        """Times the weight of the first model's arm, whichever of the two is first."""
+        return self.model.provider.weight * (1 / BESIDE if self.model.settings.provider == "static" else BESIDE)
 
     async def join(self, plan: Plan, asked: Asked, skipped: dict[str, str]) -> None:
         """Add what it finds to the arms, and its weight beside that of meaning."""
@@ -49,13 +55,17 @@ class Opinion:
             hits, mean, reason = self._hits(plan, asked, rows)
             if hits.scores:
                 asked.found.arms[ARM] = shares_of(plan, asked, hits, mean, rows)
-                plan.weights.setdefault(ARM, BESIDE * plan.arm_weight("vector") * self.model.provider.weight)
+                plan.weights.setdefault(ARM, self.weight * plan.arm_weight("vector"))
         if reason is not None:
             skipped[ARM] = reason
 
     async def _ask(self, asked: Asked, question: Question, embedding: Embedded) -> dict[int, SecondArmRow | None]:
-        """What it found, by the place of each namespace that has given anything: one round trip."""
-        places = by_place([key for hits in asked.found.arms.values() for key in hits.scores])
+        """What it found, by the place of each namespace that has given anything: one round trip.
+
+        Where the first model found nothing, because its endpoint is dead, every namespace is asked.
+        """
+        given = by_place([key for hits in asked.found.arms.values() for key in hits.scores])
+        places = given if asked.found.arms.get("vector", NOTHING).scores else range(len(asked.sources))
         sent = [
             (place, await send_second_arm(asked.sources[place].tx, model=self.number, embedding=embedding, scope=question.scope))
             for place in sorted(places)
@@ -83,7 +93,7 @@ class Opinion:
 def shares_of(plan: Plan, asked: Asked, hits: Hits, mean: Mapping[int, float], rows: Mapping[int, SecondArmRow | None]) -> Hits:
     """Its scores as they are added, nought to one; of a memory that it has no vector of, the first model's."""
     shares = plan.normalise_arm("vector", hits, mean, {})
-    first = plan.normalise_arm("vector", asked.found.arms.get("vector", Hits({}, {})), asked.found.mean, {})
+    first = plan.normalise_arm("vector", asked.found.arms.get("vector", NOTHING), asked.found.mean, {})
     lacking = {pack_hit(place, "memory", 0) | number for place, row in rows.items() if row is not None for number in row["missing"]}
     lacking |= {key for key in first if rows.get(_place(key)) is None}
     shares |= {key: first[key] for key in lacking if key in first}

@@ -243,6 +243,27 @@ def test_another_second_model_takes_its_place_where_there_is_little_to_embed(
     server.drop(database)
 
 
+def test_the_default_model_beside_an_endpoint_weighs_less_and_answers_when_that_is_dead(server: Any) -> None:
+    database = server.clone("beside")
+    with listening() as endpoint:
+        endpoint.works = topics
+        with (
+            serve(database, embedding=second(endpoint), second_embedding={"provider": "static"}) as service,
+            new_api(service) as api,
+        ):
+            api.write("The dog chased the cat through the garden")
+            api.write("Quarterly revenue grew by nine percent")
+            eventually(lambda: [row["waiting"] for row in models(api).values() if row["state"] == "second"] == [0])
+            eventually(api.embedded)
+            found = next(found for found in arms(api, "puppy outdoors") if "second" in found and "vector" in found)
+            assert found["second"]["weight"] == pytest.approx(found["vector"]["weight"] / BESIDE)
+            endpoint.works = refuse
+            answer = api.recall("puppy and kitten outdoors", k=1)
+            assert "503" in answer["skipped"]["vector"]
+            assert [result["content"] for result in answer["results"]] == ["The dog chased the cat through the garden"]
+    server.drop(database)
+
+
 @pytest.mark.parametrize(
     ("first", "beside", "said"),
     [
