@@ -46,7 +46,7 @@ class UnsettledPairRow(UnsettledPair):
 
 
 async def notice_memory(tx: Transaction, *, id: UUID, embedding: list[float] | None, model: int | None) -> list[UnsettledRow]:
-    """Compare a memory that was just written with what is known; what it may outdate, near ones linked."""
+    """Compare a memory that was just written with what is known. Returns the memories that it may outdate; near ones are linked."""
     found = await tx.value(
         list[UnsettledRow],
         "select loci_api.notice_memory(%(namespace)s, %(id)s, %(embedding)s::real[], %(model)s::integer) as unsettled",

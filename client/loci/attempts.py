@@ -45,7 +45,7 @@ class Position:
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """What every request of a client says, and how long it tries."""
+    """Headers of every request of a client, and how long it tries."""
 
     key: str | None = field(default=None, repr=False)
     namespace: str | None = None
@@ -81,7 +81,7 @@ class Attempts:
         self._open = False  # whether an attempt before may have been done
 
     def timeout(self) -> "httpx.Timeout":
-        """What is left for the next attempt."""
+        """Seconds that are left for the next attempt."""
         import httpx
 
         left = self._remaining()
@@ -138,7 +138,7 @@ def pause_after(failures: int) -> float:
 
 
 def _seconds(retry_after: str | None) -> float:
-    """What a Retry-After header says: seconds, or a date. What it does not say is 0."""
+    """Seconds of a Retry-After header, which states seconds or a date; 0 where it cannot be read."""
     if retry_after is None:
         return 0.0
     if retry_after.isascii() and retry_after.isdigit():

@@ -70,7 +70,7 @@ async def _ablocks(blocks: Iterable[bytes]) -> AsyncIterator[bytes]:
 
 
 class _Base(Retain[C], Recall[C], Contexts[C], Generic[Http, C]):
-    """What both clients have: verbs, groups of operations, and copies with other options that share the connections."""
+    """Parts of both clients: verbs, groups of operations, and copies with other options that share the connections."""
 
     _http: Http
     _options: Options
@@ -163,7 +163,7 @@ class _Base(Retain[C], Recall[C], Contexts[C], Generic[Http, C]):
         )
 
     def _missing(self, error: NotFound, request: Request[Any]) -> Request[Any]:
-        """What makes the namespace that a request needs. Raises the error where that is not it, or was not asked for."""
+        """Request that makes the namespace which another one needs. Raises the error where that is not it, or was not asked for."""
         name = self._options.namespace
         unknown = any(problem.field == "namespace" for problem in error.errors)
         if not (self._options.create and name and unknown and request.readable and "name" not in request.parts):

@@ -17,12 +17,12 @@ C = TypeVar("C", bound=Sender | AsyncSender)
 
 
 class Methods(ABC, Generic[C]):
-    """What has methods that send requests: a client, or a group of operations of one."""
+    """An object whose methods send requests: a client, or a group of its operations."""
 
     @property
     @abstractmethod
     def _sender(self) -> C:
-        """What sends them."""
+        """The sender of its requests."""
 
 
 class Group(Methods[C]):
@@ -37,7 +37,7 @@ class Group(Methods[C]):
 
 
 class _Method:
-    """What operations and lists have alike: for each kind of client a function with the name, text and arguments of the definition.
+    """Common part of operations and lists: for each kind of client a function with the name, text and arguments of the definition.
 
     They are made when they are first asked for, and are what `help` and `inspect.signature` see, of a class and of an object.
     """
@@ -158,5 +158,5 @@ class listing(_Method, Generic[P, T]):  # noqa: N801 (it is used as a decorator)
 
 
 def _reply(build: Callable[..., Any]) -> Any:
-    """What the request of a definition is read as."""
+    """The type that the reply to a definition's request is read as."""
     return get_args(inspect.signature(build).return_annotation)[0]

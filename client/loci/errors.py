@@ -1,4 +1,4 @@
-"""What can go wrong with a request, and which status says so.
+"""Errors of requests, and the status that stands for each.
 
 LociError
 ├── Unauthorized  401
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Reply(Protocol):
-    """What is read of a reply, however it came: one of httpx is such a one."""
+    """The part of a reply that is read, whichever library received it; a reply of httpx has it."""
 
     @property
     def status_code(self) -> int:
@@ -74,7 +74,7 @@ class LociError(Exception):
         self.request_id = request_id
 
     def __str__(self) -> str:
-        """What is wrong, the fields that the sentence does not name yet, and what to do."""
+        """The problem, the fields that its sentence does not name, and what to do."""
         parts = [self.detail]
         parts += [f"{e.field}: {e.message}" for e in self.errors if e.message not in self.detail or e.field not in self.detail]
         return "; ".join(parts) + (f" ({self.hint})" if self.hint else "")
@@ -89,7 +89,7 @@ class Forbidden(LociError):
 
 
 class NotFound(LociError):
-    """What was asked for does not exist in this namespace."""
+    """The thing that was asked for does not exist in this namespace."""
 
 
 class Conflict(LociError):

@@ -100,7 +100,7 @@ def turn_of(item: Mapping[str, Any]) -> Item:
 
 
 def role_of(item: Mapping[str, Any]) -> str:
-    """Who speaks in an item: its role; a result is of the tool, whatever else has none of the assistant."""
+    """Speaker of an item: its role. A result is the tool's; any other item without a role is the assistant's."""
     role = item.get("role")
     if isinstance(role, str) and role.strip():
         return role[:64]
@@ -108,7 +108,7 @@ def role_of(item: Mapping[str, Any]) -> str:
 
 
 def text_of(item: Mapping[str, Any]) -> str:
-    """What an item says: its texts; of a call its name and arguments; of a result the output."""
+    """Text of an item: its texts, the name and arguments of a call, or the output of a result."""
     said = [*_texts(item.get("content")), *_texts(item.get("blocks")), *_texts(item.get("contents")), *_texts(item.get("summary"))]
     if not said and isinstance(item.get("text"), str):
         said = [item["text"]]

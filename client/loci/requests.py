@@ -1,4 +1,4 @@
-"""What a call of a method sends and what it gets, with no input or output: one definition for both clients."""
+"""Requests of methods and the types of their replies, with no input or output: one definition for both clients."""
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ Json = Mapping[str, Any]
 
 
 class Omitted(Enum):
-    """What is left out of a request, where null would say something."""
+    """Mark of a field that is left out of a request, where null would say something."""
 
     OMITTED = "omitted"
 

@@ -1,4 +1,4 @@
-"""What sends requests: one that waits for the reply, and one that lets others go on."""
+"""Senders of requests: one waits for the reply, the other is asynchronous."""
 
 from abc import ABC, abstractmethod
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
@@ -14,7 +14,7 @@ Headers = list[tuple[bytes, bytes]]
 
 
 class Sender(ABC):
-    """What sends a request and waits for the reply."""
+    """Sends a request and waits for the reply."""
 
     _options: Options
 
@@ -32,7 +32,7 @@ class Sender(ABC):
 
 
 class AsyncSender(ABC):
-    """What sends a request while others go on."""
+    """Sends a request asynchronously."""
 
     _options: Options
 

@@ -1,4 +1,4 @@
-"""What is sent or read piece by piece, and so stands once for each client: long writes, exports, watches."""
+"""Long writes, exports and watches: they are sent or read piece by piece, so each client has its own code for them."""
 
 import time
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator

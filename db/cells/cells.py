@@ -264,7 +264,7 @@ def remove_cell(here_url: str, number: int) -> None:
 
 
 def check_cells(here_url: str) -> list[Problem]:
-    """What is wrong between the cells: namespaces that two have or none, links that lag, revisions that differ."""
+    """Problems between the cells: namespaces that two have or none, links that lag, revisions that differ."""
     with connect(here_url, "this cell") as here:
         known = rows(here, "select id, database_url from loci_data.cells order by id")
         if not known:

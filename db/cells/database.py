@@ -49,7 +49,7 @@ def connect(url: str, of: str) -> Iterator[Session]:
 
 
 def rows(session: Session, statement: LiteralString, *values: Any) -> list[Record]:
-    """What a statement returns."""
+    """Rows that a statement returns."""
     return session.execute(statement, values).fetchall()
 
 

@@ -56,7 +56,7 @@ where s.subname = %s and r.srsubstate <> 'r'"""
 
 
 class Plan(TypedDict):
-    """What a move would do."""
+    """Preview of a move."""
 
     namespace: str
     cell: int
@@ -117,7 +117,7 @@ def move_namespace(source_url: str, name: str, number: int, *, watch: Watcher = 
 
 
 def plan_move(source_url: str, name: str, number: int) -> Plan:
-    """What a move would do, and how long writers would wait: as long as counting takes now and open transactions last."""
+    """Preview of a move, with how long writers would wait: as long as counting takes now and open transactions last."""
     with connect(source_url, "this cell") as source, connect(url_of(source, number), f"cell {number}") as target:
         namespace_id = _require_here(source, name, number)
         _require_pair(Ends(source, target, "", number_of(source), number, namespace_id, name))
@@ -243,7 +243,7 @@ def fence(ends: Ends) -> None:
 
 
 class _Different(CellError):
-    """What has come is not what was sent."""
+    """The rows that arrived are not those that were sent."""
 
 
 Moment = tuple[str | None, str | None]  # as snapshots of the source and of the target; None: the beginning

@@ -1,4 +1,4 @@
-"""What the second embedding model finds: a statement of its own, sent where one is configured."""
+"""Search by the second embedding model: a statement of its own, sent where one is configured."""
 
 from typing import TypedDict
 

@@ -24,7 +24,7 @@ class RatedQuestion(TypedDict):
 
 
 async def tuning_evidence(tx: Transaction, *, questions: list[JsonObject], lenient: bool = False) -> list[EvidenceRow]:
-    """What answers each of these questions {question, ids?, contents?}, as it is now; `lenient`: of what is still there."""
+    """Memories that answer each question {question, ids?, contents?} now; `lenient`: those that are still there."""
     return await tx.rows(
         EvidenceRow,
         "select * from loci_api.tuning_evidence(%(namespace)s, %(questions)s, %(lenient)s)",

@@ -155,7 +155,7 @@ def make_provider_for(settings: EmbeddingSettings, row: Mapping[str, Any]) -> Pr
 
 
 def make_active_provider(settings: EmbeddingSettings, second: SecondEmbeddingSettings | None = None) -> ActiveProvider | None:
-    """What embeds in this process; None where the provider is `none`: such a process asks no model, whichever is active.
+    """Provider of embeddings of this process; None where the provider is `none`: such a process asks no model, whichever is active.
 
     Raises RuntimeError where the second model cannot be one beside it.
     """

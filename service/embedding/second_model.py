@@ -34,7 +34,7 @@ class SecondModel:
         self.serving = row if mine else None
 
     async def model(self) -> JsonObject:
-        """What the database knows it by: name, dimensions, and those that an endpoint is asked for. Raises EmbeddingError."""
+        """Its name, its dimensions, and those that an endpoint is asked for, as stored. Raises EmbeddingError."""
         asks = self.settings.dimensions if self.settings.provider == "openai" else None
         return {"name": self.provider.name, "dimensions": await self.provider.dimensions(), "asks": asks}
 

@@ -52,7 +52,7 @@ class Caller:
     idempotency_key: IdempotencyKey
     origin: Origin
     within: TimeLimits
-    position: int | None = None  # in the log of the database, that a read must show
+    position: int | None = None  # a place in the database's log: a read must have it replayed
 
     @property
     def owner(self) -> bytes | None:

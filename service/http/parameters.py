@@ -60,7 +60,7 @@ _OBJECT: TypeAdapter[dict[str, Any]] = TypeAdapter(Metadata)
 
 
 def json_object(field: str, text: str | None) -> dict[str, Any] | None:
-    """A JSON object in a query parameter. Raises Invalid for what is none, or could not be stored."""
+    """A JSON object in a query parameter. Raises Invalid for another value, and for one that could not be stored."""
     try:
         return None if text is None else _OBJECT.validate_json(text)
     except ValidationError as error:

@@ -77,7 +77,7 @@ class Presence:
         self._end_request_before_reply("left")
 
     async def wait_for_late_reply(self) -> None:
-        """Wait until a client whose time was up has been told so."""
+        """Wait until the answer to a request that is past its deadline was sent."""
         if self._answering is not None:
             await self._answering
 

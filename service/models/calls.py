@@ -186,7 +186,7 @@ def size_of(messages: list[Message], schema: dict[str, Any]) -> int:
 
 
 async def part_that_fits(resources: Resources, answer: type[Answer], *, prompt: str, data: Any, numbers: Numbers) -> float:
-    """What part of a prompt there is room for, beside its answer; 1 and more: all of it."""
+    """Share of a prompt for which there is room beside its answer; 1 and more: all of it."""
     if resources.model is None:
         return 1.0
     return fitting(

@@ -15,7 +15,7 @@ SAMPLE = 64  # texts that are embedded to measure a provider
 
 @dataclass(frozen=True)
 class Corpus:
-    """What there is to embed, and the models in use by state (active, second, filling)."""
+    """Counts of what waits to be embedded, and the models in use by state (active, second, filling)."""
 
     memories: int
     entities: int

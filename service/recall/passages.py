@@ -76,7 +76,7 @@ async def _score_windows(
 
 
 async def _window_cosines(query: str, parts: list[str], by_words: np.ndarray, used: ActiveModel) -> np.ndarray:
-    """Cosines of windows with the question; NaN where none was made: the best by words, then the first ones, have one."""
+    """Cosines of windows with the question; NaN where none was made. The best windows by words get one, then the first ones."""
     near = np.full(len(parts), np.nan)
     provider = used.provider
     if provider is None or provider.name.startswith(ENDPOINT):

@@ -1,4 +1,4 @@
-"""What pydantic says of a wrong value, in the words of all other errors: what it must be."""
+"""Messages of pydantic about wrong values, in the words of all other errors: what a value must be."""
 
 import re
 

@@ -271,7 +271,7 @@ async def restore_namespace(
     namespace: str | None = None,
     batch_size: int = 1000,
 ) -> Restored:
-    """Restore an export that a process reads into `namespace`, or the one that it names, in one transaction that `open_` opens.
+    """Restore an export, which a process reads, in one transaction. Without `namespace` into the one that the export names.
 
     Raises Refused, and nothing is written.
     """

@@ -82,10 +82,10 @@ end $$;
 comment on function loci_api.lock_job(text, uuid, integer) is
     'Lock a job for the transaction that does its work. Errors: 42501, P0002, 55000.';
 
--- Why a try of a job came to nothing: it failed, or it was put off (p_postponed). The queue decides when it is tried
--- again. p_refused_with: a hash of the settings, where the operator has to mend something before it can be done
--- (resume_jobs). How often either has happened comes back; no row: it is gone or over, or another worker has taken it
--- since. Security definer; the operator's. Errors: 42501.
+-- Note why a try of a job came to nothing: it failed, or it was put off (p_postponed). The queue decides when it is
+-- tried again. p_refused_with: a hash of the settings, where the operator has to mend something before it can be done
+-- (resume_jobs). Returns how often it has failed, or was put off; no row: it is gone or over, or another worker has
+-- taken it since. Security definer; the operator's. Errors: 42501.
 create or replace function loci_api.record_job_failure(p_queue_id bigint, p_attempt integer, p_error text,
                                                        p_postponed boolean default false,
                                                        p_refused_with text default null)

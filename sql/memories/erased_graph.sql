@@ -1,9 +1,9 @@
 -- Erasure of what memories state of the graph.
 
--- The evidence of erased memories goes, an edge without any left goes (its literal may be their words), and so do the
--- edges of entities that go. Others, and those that had made way for what goes, are reckoned from the evidence that is
--- left, and so is what was believed of them. Returns the edges that went. Edges are locked in order of id, like
--- everywhere. Index ranges of edge_observations and edges.
+-- Erase the evidence of memories, the edges that have none left (a literal may be their words), and the edges of
+-- entities that go. Other edges, and those that an erased one had ended, are computed again from the evidence that is
+-- left, with their beliefs. Returns the edges that went. Edges are locked in order of id, like everywhere. Index ranges
+-- of edge_observations and edges.
 create or replace function loci_internal.erase_edges(p_namespace_id integer, p_ids uuid[], p_entity_ids uuid[])
 returns uuid[]
 language plpgsql volatile set search_path = ''

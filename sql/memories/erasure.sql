@@ -8,10 +8,10 @@
 -- (derived_lineages), whose other sources come back. A writer may erase, as it may forget. Turns of conversation that
 -- hold all the words of an erased text stay, unless they are to go as well (p_with_turns). The receipt names them
 -- (turns: [{session_id, id}], the first 1,000, and how many there are), and says what the server counted in this
--- transaction, triggers and cascades included: rows by table. The worker waits, and who finds the axes of the map.
--- Locks the mean of vectors, then in the order of every writer: lineages by name, memories, hierarchy, entities by
--- name, edges, postings. Cost: set-based; among 20,000, 10 ms for one memory and 4 s for half of them, and a look at
--- every turn. Errors: 42501, P0002 (the first unknown id), 22023, 40001 (the subtree moved meanwhile).
+-- transaction, triggers and cascades included: rows by table. The worker waits for it, and so does a job that finds the
+-- axes of the map. Locks the mean of vectors, then in the order of every writer: lineages by name, memories, hierarchy,
+-- entities by name, edges, postings. Cost: set-based; among 20,000, 10 ms for one memory and 4 s for half of them, and
+-- a look at every turn. Errors: 42501, P0002 (the first unknown id), 22023, 40001 (the subtree moved meanwhile).
 create or replace function loci_api.erase_memories(
     p_namespace text, p_ids uuid[], p_versions text default 'all', p_subtree boolean default false,
     p_with_turns boolean default false)

@@ -1,8 +1,8 @@
 -- Undo of grants and settings.
 
--- Grants become what they were before an operation: those that it gave are taken away, those that it changed or took
--- away are as they were, as far as whoever undoes it could give them now (give_grant): the others become invitations,
--- and so does what an agent gave back itself. The fields of a removed grant stand in the change before.
+-- Give grants the state that they had before an operation: those that it gave are taken away, those that it changed or
+-- took away come back. A grant that the caller could not give now (give_grant), or that an agent gave back itself,
+-- comes back as an invitation. The fields of a removed grant stand in the change before.
 -- The caller holds lock_grants. p_left: agents to leave alone. Returns how many. Errors: 23505 (the last admin).
 create or replace function loci_internal.undo_grants(p_namespace_id integer, p_operation uuid, p_left uuid[])
 returns integer

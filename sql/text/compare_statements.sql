@@ -66,8 +66,8 @@ end $$;
 comment on function loci_internal.antonym_signal(loci_internal.statement, loci_internal.statement) is
     'The two opposite words by which statements contradict each other, or null.';
 
--- Does one of two statements deny the other? One is negated, the other is not, and all that the negated one is about is
--- said of by the other: "does not work at Acme" denies "works at Acme as an engineer"; "does not like instant coffee"
+-- Does one of two statements deny the other? One is negated and the other is not, and the other has all words of what
+-- is denied: "does not work at Acme" denies "works at Acme as an engineer"; "does not like instant coffee"
 -- does not deny "likes coffee". Neither speaks of the past, both are as certain. Returns the words that deny, or null.
 -- Pure.
 create or replace function loci_internal.negation_signal(p_older loci_internal.statement,

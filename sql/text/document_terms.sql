@@ -95,9 +95,9 @@ return case
 comment on function loci_internal.spaced_text(text) is
     'A text without the scripts that have no spaces between words.';
 
--- A text whose runs of characters without white space are cut after each 200. PostgreSQL's parser of words looks ahead
--- to the end of a run to see whether it is an address, a path or a host, from many places in it: `a1@a1@…` costs the
--- square of its length (20,000 characters: 13 s; cut: 0.1 s). Texts of people have no such runs. Linear. Pure.
+-- Cut the runs of characters without white space after each 200. PostgreSQL's parser of words looks ahead to the end of
+-- a run to see whether it is an address, a path or a host, from many places in it: `a1@a1@…` costs the square of its
+-- length (20,000 characters: 13 s; cut: 0.1 s). Texts of people have no such runs. Linear. Pure.
 create or replace function loci_internal.short_runs(p_text text) returns text
 language sql immutable parallel safe
 return case

@@ -16,7 +16,7 @@ from service.json_parts import DEEPEST_LEVELS, MOST_IN_A_PART, MOST_VALUES
 from tests.holding import held_by_a_busy_thread, watched
 from tests.services import Api, Service, new_api, ok, problem, serve
 
-HELD = 0.15  # seconds: 50 ms, and as much again twice where other tests share the processor; the faults it knows took seconds
+HELD = 0.15  # seconds: 50 ms, three times that because other tests share the processor; the faults that it looks for took seconds
 TRIES = 4  # garbage of other tests may be collected in one
 MIB = 1024 * 1024
 JSON = {"content-type": "application/json", "accept": "application/json, text/event-stream"}

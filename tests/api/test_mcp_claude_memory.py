@@ -58,7 +58,7 @@ def test_a_text_is_replaced_where_it_stands_once(tools: Tools) -> None:
     assert lines(tools, NOTES) == ["tea", "oats", "tea", ""]
 
 
-def test_a_text_is_inserted_behind_a_line_that_there_is(tools: Tools) -> None:
+def test_a_text_is_inserted_behind_an_existing_line(tools: Tools) -> None:
     tools.text("create", path=NOTES, file_text="one\ntwo\n")
     tools.text("insert", path=NOTES, insert_line=0, insert_text="zero\n")
     assert tools.text("insert", path=NOTES, insert_line=3, insert_text="three") == f"The file {NOTES} has been edited."

@@ -347,7 +347,7 @@ def test_a_dry_run_says_what_would_go_and_erases_nothing(api: Api) -> None:
     aspect = ok(api.post("/entities/Ada/aspects", {"name": "work"}), 201)["id"]
     ok(api.post(f"/aspects/{aspect}/attributes", {"content": "is an engineer", "memory_id": made}), 201)
     eventually(lambda: settled(api))
-    moment = {"as_of": datetime.now(UTC).isoformat()}  # of which edges are told as strong as they were then
+    moment = {"as_of": datetime.now(UTC).isoformat()}  # edges are shown with their strength of this moment
     shown = {"/memories": {}, "/edges": moment, "/entities": {}, "/operations": {}}
     before = {path: ok(api.get(path, **asked))["items"] for path, asked in shown.items()}
     resting = {(each["kind"], each["content"]): each["alone"] for each in ok(api.get(f"/memories/{made}/dependents"))["items"]}

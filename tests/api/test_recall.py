@@ -50,7 +50,7 @@ def test_the_hierarchy_finds_parent_siblings_and_children_of_a_hit(api: Api, ski
 
 
 def test_technical_skills_are_found_by_meaning_and_what_stands_around_them_by_structure(api: Api) -> None:
-    """The vectors are stated: one memory means the question, its relatives mean it less than all of a hundred and fifty others."""
+    """The vectors are stated: one memory is nearest to the question, its relatives are farther than 150 other memories."""
     ids: dict[str, str] = {}
     for content, parent, layer in SKILLS:
         vector = pointing(0.9 if content == "experienced with Haskell" else 0.0)

@@ -358,7 +358,7 @@ def test_lines_that_say_nothing_are_passed_over(rubbish: bytes, transcript: Path
     assert [one.content for one in read_said(transcript, 0)[0]] == ["Hello"]
 
 
-def test_only_what_is_new_is_taken_and_a_line_when_it_is_whole(places: UserFolders, loci: Loci, transcript: Path) -> None:
+def test_a_hook_sends_only_new_and_complete_lines(places: UserFolders, loci: Loci, transcript: Path) -> None:
     add(transcript, line("user", "One", "1"), line("assistant", texts("Two"), "2"))
     taken(transcript, places)
     taken(transcript, places)

@@ -116,7 +116,7 @@ def kind_of_route(case: Case) -> tuple[Hashable, ...]:
 
 
 def shape_of(schema: Any) -> Any:
-    """Of which types a schema is, without what it asks of a value of the right type."""
+    """Types of a schema, without its further conditions on a value of the right type."""
     if isinstance(schema, list):
         return [shape_of(each) for each in schema]
     if not isinstance(schema, dict):

@@ -587,7 +587,7 @@ def test_a_service_whose_servers_are_all_gone_ends_when_it_is_told(monkeypatch: 
 def test_a_read_that_no_server_answers_in_time_names_none(servers: Servers) -> None:
     stated = {"read_url": servers.read_url(), "max_staleness": 600.0, "deadlines": {"read": 1.0}}
     with serve(servers.database, worker=False, **stated) as service, new_api(service) as api:
-        eventually(lambda: api.client.get("/memories").headers.get(SERVER) == "standby")  # some may be late before as well
+        eventually(lambda: api.client.get("/memories").headers.get(SERVER) == "standby")  # some may go to the primary before
         everybody = (servers.primary, *servers.standbys)
         for each in everybody:
             each.pause()

@@ -93,7 +93,7 @@ def shell() -> list[Block]:
     ]
 
 
-def test_every_block_is_of_a_language_that_somebody_looks_at() -> None:
+def test_every_block_has_a_language_that_a_test_checks() -> None:
     assert {block.place: block.kind for block in blocks() if block.kind not in {*LANGUAGES, "http"}} == {}
 
 

@@ -22,7 +22,7 @@ from service.rerank.endpoint import EndpointReranker
 from service.settings import EmbeddingSettings, LLMSettings, RerankSettings
 from tests.holding import held_by_a_busy_thread, watched
 
-HELD = 0.15  # seconds: 50 ms, and as much again twice where other tests share the processor; the faults it knows took seconds
+HELD = 0.15  # seconds: 50 ms, three times that because other tests share the processor; the faults that it looks for took seconds
 TRIES = 3  # garbage of other tests may be collected in one
 SECONDS = 5.0  # for a whole reply
 MIB = 1024 * 1024

@@ -133,7 +133,7 @@ def test_a_calibrated_relevance_has_no_error_and_one_that_tells_nothing_has_half
 
 
 def test_what_is_judged_as_left_out_was_not_seen_by_what_judges_it() -> None:
-    """In three families coverage speaks for an answer, in one against it: judged by the others, it is wrong there."""
+    """Three families of questions reward coverage and one punishes it, so a model fitted on the other families misjudges that one."""
     rows: list[Row] = []
     for family in ("one", "two", "three", "odd"):
         for nth in range(40):

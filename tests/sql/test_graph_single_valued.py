@@ -72,7 +72,7 @@ def test_seen_again_later_the_old_target_is_the_one(world: World) -> None:
     assert (at(world, day(250)), at(world, day(150)), at(world, day(50), known_at)) == (["Paris"], ["Berlin"], ["Paris"])
 
 
-def test_seen_again_within_its_time_it_changes_nothing(world: World) -> None:
+def test_an_edge_that_is_seen_again_within_its_spell_changes_nothing(world: World) -> None:
     declare(world)
     observe(world, lives("Paris", 0))
     observe(world, lives("Berlin", 100))

@@ -39,7 +39,7 @@ def kept(world: World, *documents: int, model: str = "m") -> dict[int, bytes]:
     return {row["doc_id"]: bytes(row["pieces"]) for row in rows}
 
 
-def test_what_was_read_last_is_kept_once_for_a_memory(world: World) -> None:
+def test_only_the_last_reading_of_a_memory_is_kept(world: World) -> None:
     one, two = (document(world, world.write(text)["id"]) for text in ("one", "two"))
     assert store(world, one, two) == 2
     assert store(world, one, model="other", pieces=b"anew") == 1

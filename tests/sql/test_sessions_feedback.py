@@ -450,7 +450,7 @@ def test_ends_of_many_sessions_at_once_all_count_and_wait_for_each_other_in_no_c
 
 
 def test_a_memory_that_is_shown_again_at_that_moment_is_hit(committed: tuple[Database, World]) -> None:
-    """Who shows it changes nothing of it, and holds up nothing."""
+    """Showing a memory neither changes its row nor holds a lock on it."""
     database, world = committed
     memory = world.write("a")["id"]
     inject(world, "s", memory)

@@ -68,7 +68,7 @@ class Hosting:
         )
 
     def restore(self) -> None:
-        """The machine is lost. Another takes its address, with the backup and the log that was kept."""
+        """Lose the machine; another one is restored from the backup and the kept log, at the same address."""
         lost = self.servers.primary
         segment = str(lost.value("select pg_walfile_name(pg_switch_wal())"))
         eventually((self.folder / "archive" / segment).exists)

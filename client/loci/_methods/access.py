@@ -131,7 +131,7 @@ class Access(Group[C]):
 
     @listing
     def list_key_usage(self, id: Id, *, limit: int | None = None, cursor: str | None = None) -> Request[Page[KeyUse]]:
-        """What a key was used for: requests by namespace, hour, address and outcome, newest first. Admin of the agent's home."""
+        """Uses of a key: requests by namespace, hour, address and outcome, newest first. Admin of the agent's home."""
         return page(KeyUse, "/keys/{id}/uses", {"id": id}, limit=limit, cursor=cursor)
 
     @listing
@@ -141,5 +141,5 @@ class Access(Group[C]):
 
 
 def _leaving(route: str, name: str, agent: Id | None) -> Request[None]:
-    """What takes an agent, the caller or the one that the operator names, away from a namespace."""
+    """The request that takes an agent, the caller or the one that the operator names, away from a namespace."""
     return Request(method="DELETE", route=API + route, parts={"name": name}, query={"agent": agent}, read=nothing, gone=True)

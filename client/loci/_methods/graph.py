@@ -185,7 +185,7 @@ class Graph(Group[C]):
     def describe_entity(
         self, ref: Id, *, limit: int | None = None, as_of: Moment | None = None, known_at: Moment | None = None
     ) -> Request[EntityOverview]:
-        """What is known of an entity at once: memories that mention it, facts, rules, edges, and its last events."""
+        """All that is known of an entity: memories that mention it, facts, rules, edges, and its last events."""
         return get(EntityOverview, "/entities/{ref}/overview", {"ref": ref}, limit=limit, as_of=as_of, known_at=known_at)
 
     @operation

@@ -257,7 +257,7 @@ class Memories(Group[C]):
 
     @listing
     def list_dependents(self, id: Id, *, limit: int | None = None, cursor: str | None = None) -> Request[Page[Dependent]]:
-        """What rests on this version of a memory now: facts, edges and entities."""
+        """Facts, edges and entities that rest on this version of a memory now."""
         return page(Dependent, "/memories/{id}/dependents", {"id": id}, limit=limit, cursor=cursor)
 
     @listing

@@ -48,5 +48,5 @@ class Models(Group[C]):
 
     @operation
     def usage(self, *, day: date | str | None = None) -> Request[ModelUsage]:
-        """What calls of the language model have used on a day (UTC; default: today), and what is left of its budget."""
+        """Tokens and cost of a day's calls of the language model (UTC; default: today), and the budget that is left."""
         return get(ModelUsage, "/model-usage", day=day)

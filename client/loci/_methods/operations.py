@@ -35,7 +35,7 @@ class Operations(Group[C]):
 
     @listing
     def list_changes(self, id: Id, *, limit: int | None = None, cursor: str | None = None) -> Request[Page[OperationChange]]:
-        """What an operation changed, before and after, in order."""
+        """Changes of an operation, before and after, in order."""
         return page(OperationChange, "/operations/{id}/changes", {"id": id}, limit=limit, cursor=cursor)
 
     @operation

@@ -20,7 +20,7 @@ from loci.requests import API, Id, Json, Moment, Page, Request, get, nothing, pa
 
 
 class Recall(Methods[C]):
-    """What finds memories."""
+    """Methods that find memories."""
 
     @operation
     def recall(

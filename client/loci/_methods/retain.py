@@ -10,7 +10,7 @@ from loci.requests import Json, Moment, Request, post
 
 
 class Retain(Methods[C]):
-    """What decides what becomes of texts and orphans."""
+    """Methods that take in texts and place orphans."""
 
     @operation
     def remember(

@@ -26,7 +26,7 @@ from loci.requests import API, Id, Json, Moment, Page, Request, change, delete, 
 
 
 class Contexts(Methods[C]):
-    """What goes before an inference."""
+    """Contexts: the text to inject before an inference."""
 
     @operation
     def context(

@@ -53,7 +53,7 @@ class Transfer(Group[C]):
 
 
 def _sending(shape: type[T], name: str, content: bytes | Path | Iterable[bytes], media: str) -> Request[T]:
-    """What sends a file to be imported. Bytes and a file may be sent again after a lost connection."""
+    """Request that sends a file to be imported. Bytes and a file may be sent again after a lost connection."""
     return Request(
         method="POST",
         route=API + "/namespaces/{name}/import",

@@ -83,7 +83,7 @@ class Layout:
 
 
 def kept(memory: MemoryOut) -> dict[str, Any]:
-    """What the metadata of a memory say about its item."""
+    """The item that the metadata of a memory describe."""
     return dict(memory.metadata[MARK])
 
 

@@ -1,4 +1,4 @@
-"""What the operations of a store ask of Loci, with no input or output: generators that yield requests and are sent replies."""
+"""Plans of a store's operations, with no input or output: generators that yield requests and are sent replies."""
 
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass
@@ -148,7 +148,7 @@ class Plans:
                     continue
 
     def _amend(self, op: PutOp, before: MemoryOut | None, id: Any, *, duplicate: bool) -> Plan[None]:
-        """What a write cannot say: an end after which nothing older holds again."""
+        """The end of a memory, which a second request states: stated with the write, an older value would hold again behind it."""
         changes: dict[str, Any] = {}
         if op.ttl is not None:
             changes["valid_to"] = expiry(op.ttl, datetime.now(UTC))

@@ -155,7 +155,7 @@ def _read_turn(place: str, message: Json, agent: str, number: int) -> Turn | Non
 
 
 def _words_of_user(text: Any) -> str:
-    """What a person said, out of its envelope and without what programs wrote beside it; nothing of events."""
+    """Words of a person, without the envelope and what programs wrote beside them; nothing of events."""
     with suppress(ValueError):
         envelope = json.loads(text)
         if isinstance(envelope, dict):
@@ -182,7 +182,7 @@ def _text_sent_by_agent(message: Json) -> str:
 
 
 def _listed(place: str, item: Json, notes: ImportNotes) -> Iterator[Record]:
-    """What a page lists: passages, or messages."""
+    """Items of a page: passages, or messages."""
     if "message_type" not in item:
         yield from _read_passage(place, item, notes)
         return

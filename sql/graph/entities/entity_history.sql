@@ -23,8 +23,8 @@ $$;
 comment on function loci_internal.entities_at(integer, uuid[], timestamptz, timestamptz) is
     'Those of some entities that were there at two moments, as believed then.';
 
--- Names and aliases of all entities as known at a moment, in canonical form: those of today, of what has not changed
--- since, and what was believed of the others. Reads the names and the beliefs of the namespace once.
+-- Names and aliases of all entities as known at a moment, in canonical form: today's names of entities that have not
+-- changed since, and the believed names of the others. Reads the names and the beliefs of the namespace once.
 create or replace function loci_internal.entity_names_at(p_namespace_id integer, p_known_at timestamptz)
 returns table (entity_id uuid, canonical_name text, is_alias boolean)
 language sql stable parallel safe
