@@ -84,6 +84,45 @@ comment on function loci_api.stale_entities(text, integer) is
     'Entities that a pass may remove: old, never referenced, and nothing that counts rests on them. Errors: 42501, '
     'P0002, 22023.';
 
+-- Choose weak edges to look at, those of the given entities first (p_ids, in their order): ids, and beside them those
+-- that join the same ends (beside). A weak edge is less sure than the setting protected_confidence.
+create or replace function loci_internal.choose_weak_edges(p_namespace_id integer, p_ids uuid[], p_limit integer,
+                                                           out ids uuid[], out beside uuid[])
+language plpgsql stable set search_path = ''
+as $$
+declare
+    v_settings jsonb := loci_internal.settings(p_namespace_id);
+    v_strong   double precision := v_settings ->> 'protected_confidence';
+begin
+    with edge as materialized (
+        select e.id, e.source_id, e.target_id, e.confidence, e.restored_at, e.type,
+               least(e.source_id, e.target_id) as one, greatest(e.source_id, e.target_id) as other
+        from loci_data.edges e where e.namespace_id = p_namespace_id and e.superseded_at is null
+            and e.valid_to is distinct from e.valid_from  -- one that never holds is nobody's any more
+    ), pair as materialized (  -- ends that several edges join, a weak one among them
+        select e.one, e.other, array_agg(e.id order by e.id) as ids from edge e where e.target_id is not null
+        group by e.one, e.other having count(*) > 1 and min(e.confidence) < v_strong
+    ), weak as (
+        select e.id, p.ids, least(s.place, t.place) as place,
+               loci.effective_confidence(e.confidence,
+                                         coalesce(y.decay_rate, (v_settings ->> 'decay_rate')::double precision),
+                                         e.restored_at, clock_timestamp()) as effective
+        from edge e
+        left join pair p on p.one = e.one and p.other = e.other and e.target_id is not null
+        left join unnest(p_ids) with ordinality s(id, place) on s.id = e.source_id
+        left join unnest(p_ids) with ordinality t(id, place) on t.id = e.target_id
+        left join loci_data.edge_types y on y.namespace_id = p_namespace_id and y.type = e.type
+        where e.confidence < v_strong
+    ), chosen as (
+        select w.* from weak w order by w.place, w.ids is null, w.effective, w.id limit p_limit
+    )
+    select array_agg(c.id),
+           array(select distinct u.id from chosen x cross join lateral unnest(x.ids) u(id)) into ids, beside
+    from chosen c;
+end $$;
+comment on function loci_internal.choose_weak_edges(integer, uuid[], integer) is
+    'Weak edges to look at, and those that join the same ends.';
+
 -- Which edges may a pass remove, and what stands beside them? Removable are those whose confidence is below
 -- protected_confidence: first all of these entities' (p_ids, one entity after the other: they may only go without
 -- edges), then those between ends that another edge joins too, then the least confident; at most p_limit. The other
@@ -100,49 +139,22 @@ language plpgsql stable security definer set search_path = '' set plan_cache_mod
 set enable_seqscan = off
 as $$
 declare
-    v_ns       integer := loci_internal.authorize(p_namespace, 'reader');
-    v_settings jsonb := loci_internal.settings(v_ns);
-    v_strong   double precision := v_settings ->> 'protected_confidence';
-    v_ids      uuid[];
-    v_beside   uuid[];
+    v_ns     integer := loci_internal.authorize(p_namespace, 'reader');
+    v_chosen record;
 begin
     perform loci_internal.check_limit(p_limit, null, 0);
-    with edge as materialized (
-        select e.id, e.source_id, e.target_id, e.confidence, e.restored_at, e.type,
-               least(e.source_id, e.target_id) as one, greatest(e.source_id, e.target_id) as other
-        from loci_data.edges e where e.namespace_id = v_ns and e.superseded_at is null
-            and e.valid_to is distinct from e.valid_from  -- one that never holds is nobody's any more
-    ), pair as materialized (  -- ends that several edges join, a weak one among them
-        select e.one, e.other, array_agg(e.id order by e.id) as ids from edge e where e.target_id is not null
-        group by e.one, e.other having count(*) > 1 and min(e.confidence) < v_strong
-    ), weak as (
-        select e.id, p.ids, least(s.place, t.place) as place,
-               loci.effective_confidence(e.confidence,
-                                         coalesce(y.decay_rate, (v_settings ->> 'decay_rate')::double precision),
-                                         e.restored_at, clock_timestamp()) as effective
-        from edge e
-        left join pair p on p.one = e.one and p.other = e.other and e.target_id is not null
-        left join unnest(p_ids) with ordinality s(id, place) on s.id = e.source_id
-        left join unnest(p_ids) with ordinality t(id, place) on t.id = e.target_id
-        left join loci_data.edge_types y on y.namespace_id = v_ns and y.type = e.type
-        where e.confidence < v_strong
-    ), chosen as (
-        select w.* from weak w order by w.place, w.ids is null, w.effective, w.id limit p_limit
-    )
-    select array_agg(c.id),
-           array(select distinct u.id from chosen x cross join lateral unnest(x.ids) u(id)) into v_ids, v_beside
-               from chosen c;
+    v_chosen := loci_internal.choose_weak_edges(v_ns, p_ids, p_limit);
     return query
     select e.id, s.name, e.type, t.name, e.literal, e.confidence,
            loci.effective_confidence(e.confidence, loci_internal.decay_rate(v_ns, e.type), e.restored_at,
                                      clock_timestamp()),
-           e.observations, e.first_observed_at, e.last_observed_at, e.valid_to, e.updated_at, e.id = any (v_ids)
+           e.observations, e.first_observed_at, e.last_observed_at, e.valid_to, e.updated_at, e.id = any (v_chosen.ids)
     from loci_data.edges e
     cross join lateral (select i.name from loci_data.entities i where i.namespace_id = v_ns
                         and i.id = e.source_id limit 1) s
     left join lateral (select i.name from loci_data.entities i where i.namespace_id = v_ns
                        and i.id = e.target_id limit 1) t on true
-    where e.namespace_id = v_ns and e.id = any (v_ids || v_beside)
+    where e.namespace_id = v_ns and e.id = any (v_chosen.ids || v_chosen.beside)
     order by s.name, t.name, e.id;
 end $$;
 comment on function loci.weak_edges(text, uuid[], integer) is

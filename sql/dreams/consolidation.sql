@@ -1,5 +1,67 @@
 -- Consolidation pass: which memories it reads, and how its merges and lessons are written.
 
+-- Leave steps out of a plan of a consolidation, by their places in its lists; each merge that stays gets the id of the
+-- memory that it makes.
+create or replace function loci_internal.leave_out_steps(p_plan jsonb, p_merges integer[], p_deletes integer[],
+                                                         p_refinements integer[]) returns jsonb
+language sql volatile set search_path = ''
+return p_plan || jsonb_build_object(
+    'merges', (select coalesce(jsonb_agg(s.step || jsonb_build_object('id', loci_api.uuid7()) order by s.place), '[]')
+               from jsonb_array_elements(p_plan -> 'merges') with ordinality s(step, place)
+               where s.place - 1 <> all (p_merges) is not false),
+    'deletes', (select coalesce(jsonb_agg(s.step order by s.place), '[]')
+                from jsonb_array_elements(p_plan -> 'deletes') with ordinality s(step, place)
+                where s.place - 1 <> all (p_deletes) is not false),
+    'refinements', (select coalesce(jsonb_agg(s.step order by s.place), '[]')
+                    from jsonb_array_elements(p_plan -> 'refinements') with ordinality s(step, place)
+                    where s.place - 1 <> all (p_refinements) is not false));
+comment on function loci_internal.leave_out_steps(jsonb, integer[], integer[], integer[]) is
+    'Plan of a consolidation without some of its steps.';
+
+-- List what a plan of a consolidation does: merges, deletions, refinements, in order.
+create or replace function loci_internal.list_consolidation_changes(p_plan jsonb) returns jsonb
+language sql stable set search_path = ''
+as $$
+    select coalesce(jsonb_agg(c.change order by c.list, c.place), '[]') from (
+        select 1 as list, t.place, jsonb_build_object('action', 'merge',
+                                                      'ids', jsonb_path_query_array(t.step, '$.sources[*].id'),
+                                                      'into', t.step -> 'id') as change
+        from jsonb_array_elements(p_plan -> 'merges') with ordinality t(step, place)
+        union all
+        select 2, t.place, jsonb_build_object('action', 'delete', 'ids', jsonb_build_array(t.step -> 'id'),
+                                              'why', t.step -> 'reason')
+        from jsonb_array_elements(p_plan -> 'deletes') with ordinality t(step, place)
+        union all
+        select 3, t.place, jsonb_build_object('action', 'refine', 'ids', jsonb_build_array(t.step -> 'id'))
+        from jsonb_array_elements(p_plan -> 'refinements') with ordinality t(step, place)) c
+$$;
+comment on function loci_internal.list_consolidation_changes(jsonb) is
+    'Changes that a plan of a consolidation makes.';
+
+-- Count how many memories fewer a plan of a consolidation leaves: deletions, and the sources of each merge less one.
+-- Pure.
+create or replace function loci_internal.count_removed(p_plan jsonb) returns bigint
+language sql immutable set search_path = ''
+return jsonb_array_length(p_plan -> 'deletes')
+       + (select coalesce(sum(jsonb_array_length(m -> 'sources') - 1), 0)
+          from jsonb_array_elements(p_plan -> 'merges') m);
+comment on function loci_internal.count_removed(jsonb) is
+    'How many memories fewer a plan of a consolidation leaves.';
+
+-- Lock the memories that a plan of a consolidation names, in order of id.
+create or replace function loci_internal.lock_planned_memories(p_namespace_id integer, p_plan jsonb) returns void
+language plpgsql volatile set search_path = ''
+as $$
+begin
+    perform from loci_data.memories m
+    where m.namespace_id = p_namespace_id and m.id = any (array(
+          select (i #>> '{}')::uuid from (select jsonb_path_query(p_plan, '$.merges[*].sources[*].id') union all
+                                          select jsonb_path_query(p_plan, '$.*[*].id')) x(i)))
+    order by m.id for no key update;
+end $$;
+comment on function loci_internal.lock_planned_memories(integer, jsonb) is
+    'Lock the memories that a plan of a consolidation names.';
+
 -- Apply what of a consolidation stood up to the guards of texts: merges, deletes, refinements, and lessons from
 -- signals. All in one transaction, which is one operation: undoing it brings every source back. Removed memories are
 -- forgotten, never deleted. The rows have the last word (refused_consolidation_steps). Removed are what is deleted and
@@ -20,32 +82,16 @@ declare
     v_allowed   bigint;
     v_removed   bigint;
 begin
-    perform from loci_data.memories m
-    where m.namespace_id = v_ns and m.id = any (array(
-          select (i #>> '{}')::uuid from (select jsonb_path_query(v_plan, '$.merges[*].sources[*].id') union all
-                                          select jsonb_path_query(v_plan, '$.*[*].id')) x(i)))
-    order by m.id for no key update;
+    perform loci_internal.lock_planned_memories(v_ns, v_plan);
     select coalesce(
         jsonb_agg(jsonb_build_object('guard', r.guard, 'action', r.action, 'ids', r.ids, 'reason', r.reason)
                   order by r.action, r.place), '[]'),
-           v_plan || jsonb_build_object(
-               'merges',
-               (select coalesce(jsonb_agg(s.step || jsonb_build_object('id', loci_api.uuid7()) order by s.place), '[]')
-                          from jsonb_array_elements(v_plan -> 'merges') with ordinality s(step, place)
-                          where s.place - 1 <> all (array_agg(r.place) filter (where r.action = 'merge')) is not false),
-               'deletes', (select coalesce(jsonb_agg(s.step order by s.place), '[]')
-                           from jsonb_array_elements(v_plan -> 'deletes') with ordinality s(step, place)
-                           where s.place - 1 <> all (array_agg(r.place)
-                                                     filter (where r.action = 'delete')) is not false),
-               'refinements', (select coalesce(jsonb_agg(s.step order by s.place), '[]')
-                               from jsonb_array_elements(v_plan -> 'refinements') with ordinality s(step, place)
-                               where s.place - 1 <> all (array_agg(r.place)
-                                                         filter (where r.action = 'refine')) is not false))
+           loci_internal.leave_out_steps(v_plan, array_agg(r.place) filter (where r.action = 'merge'),
+                                         array_agg(r.place) filter (where r.action = 'delete'),
+                                         array_agg(r.place) filter (where r.action = 'refine'))
     into refused, v_plan from loci_internal.refused_consolidation_steps(v_ns, v_plan) r;
 
-    v_removed := jsonb_array_length(v_plan -> 'deletes')
-        + (select coalesce(sum(jsonb_array_length(m -> 'sources') - 1), 0)
-           from jsonb_array_elements(v_plan -> 'merges') m);
+    v_removed := loci_internal.count_removed(v_plan);
     v_current := loci_internal.count_current_memories(v_ns);
     v_allowed := loci_internal.removal_allowance(v_ns, v_current);
     if v_removed > greatest(v_allowed, case when jsonb_array_length(v_plan -> 'deletes') = 0 then 1 else 0 end) then
@@ -68,19 +114,7 @@ begin
     where m.namespace_id = v_ns
       and m.id = any (array(select (x ->> 'id')::uuid from jsonb_array_elements(v_plan -> 'refinements') x))
       and m.id = r.id;
-    changes := (
-        select coalesce(jsonb_agg(c.change order by c.list, c.place), '[]') from (
-            select 1 as list, t.place, jsonb_build_object('action', 'merge',
-                                                          'ids', jsonb_path_query_array(t.step, '$.sources[*].id'),
-                                                          'into', t.step -> 'id') as change
-            from jsonb_array_elements(v_plan -> 'merges') with ordinality t(step, place)
-            union all
-            select 2, t.place, jsonb_build_object('action', 'delete', 'ids', jsonb_build_array(t.step -> 'id'),
-                                                  'why', t.step -> 'reason')
-            from jsonb_array_elements(v_plan -> 'deletes') with ordinality t(step, place)
-            union all
-            select 3, t.place, jsonb_build_object('action', 'refine', 'ids', jsonb_build_array(t.step -> 'id'))
-            from jsonb_array_elements(v_plan -> 'refinements') with ordinality t(step, place)) c)
+    changes := loci_internal.list_consolidation_changes(v_plan)
         || loci_internal.write_lessons(v_ns, p_namespace, v_plan -> 'lessons');
     return next;
 end $$;

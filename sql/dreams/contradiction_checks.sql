@@ -1,5 +1,22 @@
 -- Contradiction pass: verdicts about pairs of facts, and when the pass is queued.
 
+-- Record what was judged of each pair whose facts are both there, so that it is not asked again.
+create or replace function loci_internal.record_verdicts(p_namespace_id integer, p_verdicts jsonb, p_at timestamptz)
+returns void
+language sql volatile set search_path = ''
+as $$
+    insert into loci_data.supersession_verdicts (namespace_id, older_id, newer_id, contradicts, confidence, judged_at)
+    select p_namespace_id, v.older_id, v.newer_id, v.contradicts,
+           case when v.contradicts is not null then v.confidence end, p_at
+    from jsonb_to_recordset(p_verdicts) v(older_id uuid, newer_id uuid, contradicts boolean,
+                                          confidence double precision)
+    where 2 = (select count(*) from loci_data.attributes a where a.namespace_id = p_namespace_id
+               and a.id in (v.older_id, v.newer_id))
+    order by v.older_id, v.newer_id on conflict do nothing
+$$;
+comment on function loci_internal.record_verdicts(integer, jsonb, timestamptz) is
+    'Record what was judged of pairs of facts.';
+
 -- Record what a model said of pairs of facts, so that none is asked about twice, and do about it what the guards allow:
 -- decisions with signal `model` are made and, if they may be, applied. contradicts null: the model did not answer. One
 -- transaction is one operation; undoing it, or a decision, brings the facts back, and the pairs stay judged. More that
@@ -47,13 +64,7 @@ begin
                        where s.namespace_id = v_ns and s.signal = 'model' and s.status = 'applied'
                          and s.decided_at = v_at);
     perform loci_internal.refold_facts(v_ns, v_applied, v_at);
-    insert into loci_data.supersession_verdicts (namespace_id, older_id, newer_id, contradicts, confidence, judged_at)
-    select v_ns, v.older_id, v.newer_id, v.contradicts, case when v.contradicts is not null then v.confidence end, v_at
-    from jsonb_to_recordset(p_verdicts) v(older_id uuid, newer_id uuid, contradicts boolean,
-                                          confidence double precision)
-    where 2 = (select count(*) from loci_data.attributes a where a.namespace_id = v_ns
-               and a.id in (v.older_id, v.newer_id))
-    order by v.older_id, v.newer_id on conflict do nothing;
+    perform loci_internal.record_verdicts(v_ns, p_verdicts, v_at);
     if v_settings ->> 'supersession_model' <> 'off' and exists (select from loci_internal.unjudged_fact_pairs(v_ns, 1))
         then
         perform loci_internal.insert_job(v_ns, 'contradictions', '{}', 'contradictions', 'dream');

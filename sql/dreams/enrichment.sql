@@ -1,5 +1,39 @@
 -- Enrichment pass: a raw memory is replaced by entries that say the same.
 
+-- Write the entries of a memory as memories of their own, linked to it; those that are known already are reinforced.
+-- Returns all of them, in order of id.
+create or replace function loci_internal.expand_memory(p_namespace_id integer, p_namespace text,
+                                                       p_raw loci_data.memories, p_entries jsonb) returns uuid[]
+language plpgsql volatile set search_path = ''
+as $$
+declare
+    v_ids   uuid[];
+    v_entry uuid;
+begin
+    v_ids := array(select k.id from jsonb_array_elements(p_entries) with ordinality e(value, nth)
+                   left join lateral (select m.id from loci_data.memories m
+                                      where m.namespace_id = p_namespace_id
+                                        and m.content_hash = loci_internal.content_hash(e.value ->> 'content')
+                                        and m.valid_to is null
+                                        and m.status = 'active' and m.layer <> 3 order by m.id <> p_raw.id,
+                                            m.fold_scope limit 1) k on true order by e.nth);
+    update loci_data.memories m set observations = m.observations + 1, last_observed_at = clock_timestamp(),
+        updated_at = clock_timestamp()
+    where m.namespace_id = p_namespace_id and m.id = any (v_ids) and m.id <> p_raw.id;
+    v_ids := v_ids || array(
+        select r.id from loci_api.remember(p_namespace, loci_internal.enriched_items(p_namespace_id, p_raw, (
+            select jsonb_agg(e.value order by e.nth) from jsonb_array_elements(p_entries) with ordinality e(value, nth)
+            where v_ids[e.nth] is null), null)) r
+        where array_position(v_ids, null) is not null);
+    v_ids := array(select distinct u from unnest(v_ids) u where u is not null order by u);
+    foreach v_entry in array v_ids loop
+        perform loci_internal.expand_enriched_links(p_namespace_id, p_namespace, v_entry, p_raw.id, p_raw.lineage_id);
+    end loop;
+    return v_ids;
+end $$;
+comment on function loci_internal.expand_memory(integer, text, loci_data.memories, jsonb) is
+    'Write the entries of a memory as memories of their own.';
+
 -- Put what a model made of a saved memory in its place. p_entries: [{content, category, tags, importance}], checked by
 -- the service; what rows say is checked here. One entry corrects the memory: a version of its lineage with the same
 -- validity; in the same words it only adds category and tags. Several, one that another memory says already, or those
@@ -19,7 +53,6 @@ declare
     v_sought  record;
     v_items   jsonb;
     v_ids     uuid[];
-    v_entry   uuid;
 begin
     select m.lineage into v_sought from loci_data.memories m where m.namespace_id = v_ns and m.id = p_id;
     if not found or not loci_internal.lock_facts(v_ns,
@@ -54,25 +87,7 @@ begin
         return;
     end if;
 
-    v_ids := array(select k.id from jsonb_array_elements(p_entries) with ordinality e(value, nth)
-                   left join lateral (select m.id from loci_data.memories m
-                                      where m.namespace_id = v_ns
-                                        and m.content_hash = loci_internal.content_hash(e.value ->> 'content')
-                                        and m.valid_to is null
-                                        and m.status = 'active' and m.layer <> 3 order by m.id <> p_id,
-                                            m.fold_scope limit 1) k on true order by e.nth);
-    update loci_data.memories m set observations = m.observations + 1, last_observed_at = clock_timestamp(),
-        updated_at = clock_timestamp()
-    where m.namespace_id = v_ns and m.id = any (v_ids) and m.id <> p_id;
-    v_ids := v_ids || array(
-        select r.id from loci_api.remember(p_namespace, loci_internal.enriched_items(v_ns, v_raw, (
-            select jsonb_agg(e.value order by e.nth) from jsonb_array_elements(p_entries) with ordinality e(value, nth)
-            where v_ids[e.nth] is null), null)) r
-        where array_position(v_ids, null) is not null);
-    v_ids := array(select distinct u from unnest(v_ids) u where u is not null order by u);
-    foreach v_entry in array v_ids loop
-        perform loci_internal.expand_enriched_links(v_ns, p_namespace, v_entry, p_id, v_raw.lineage_id);
-    end loop;
+    v_ids := loci_internal.expand_memory(v_ns, p_namespace, v_raw, p_entries);
     if not v_sought.is_protected and p_id <> all (v_ids) then
         perform loci_internal.carry_observations(v_ns, array_fill(p_id, array[cardinality(v_ids)]), v_ids);
         perform loci_api.forget_memory(p_namespace, p_id, true);

@@ -18,6 +18,42 @@ end $$;
 comment on function loci.get_supersessions(text, uuid[]) is
     'Supersessions by id. Errors: 42501, P0002.';
 
+-- Refuse a status or a signal that no decision has. Errors: 22023.
+create or replace function loci_internal.check_supersession_filter(p_status text, p_signal text) returns void
+language plpgsql immutable set search_path = ''
+as $$
+begin
+    if p_status not in ('proposed', 'applied', 'dismissed', 'undone') then
+        raise invalid_parameter_value
+            using message = format('status must be proposed, applied, dismissed or undone, not %L', p_status),
+            column = 'status';
+    elsif p_signal not in ('negation', 'antonym', 'value_conflict', 'temporal_marker', 'model', 'single_valued',
+                           'replaced') then
+        raise invalid_parameter_value using column = 'signal',
+            message = format('signal must be negation, antonym, value_conflict, temporal_marker, model, '
+                             'single_valued or replaced, not %L', p_signal);
+    end if;
+end $$;
+comment on function loci_internal.check_supersession_filter(text, text) is
+    'Refuse a status or a signal that no decision about facts has.';
+
+-- Find the decisions whose older fact, or older edge, is an entity's. Index look-ups.
+create or replace function loci_internal.supersessions_of_entity(p_namespace_id integer, p_entity_id uuid)
+returns setof uuid
+language sql stable set search_path = ''
+as $$
+    select s.id from loci_data.aspects p
+    join loci_data.attributes a on a.namespace_id = p_namespace_id and a.aspect_id = p.id
+    join loci_data.supersessions s on s.namespace_id = p_namespace_id and s.older_id = a.id
+    where p.namespace_id = p_namespace_id and p.entity_id = p_entity_id
+    union
+    select s.id from loci_data.edges e
+    join loci_data.supersessions s on s.namespace_id = p_namespace_id and s.older_edge_id = e.id
+    where e.namespace_id = p_namespace_id and e.source_id = p_entity_id
+$$;
+comment on function loci_internal.supersessions_of_entity(integer, uuid) is
+    'Decisions about the facts and edges of an entity.';
+
 -- What superseded what, and why? Decisions of a namespace, newest first, a page at a time; of one status, signal or
 -- entity if asked. cursor, on every row, is what to send for the page that starts after it. Walks the primary key or
 -- supersessions_status backwards; of an entity: all of its attributes' and edges' decisions. Security definer: past the
@@ -42,27 +78,10 @@ declare
     v_before       uuid;
 begin
     perform loci_internal.check_page(p_limit);
-    if p_status not in ('proposed', 'applied', 'dismissed', 'undone') then
-        raise invalid_parameter_value
-            using message = format('status must be proposed, applied, dismissed or undone, not %L', p_status),
-            column = 'status';
-    elsif p_signal not in ('negation', 'antonym', 'value_conflict', 'temporal_marker', 'model', 'single_valued',
-                           'replaced') then
-        raise invalid_parameter_value using column = 'signal',
-            message = format('signal must be negation, antonym, value_conflict, temporal_marker, model, '
-                             'single_valued or replaced, not %L', p_signal);
-    end if;
+    perform loci_internal.check_supersession_filter(p_status, p_signal);
     v_before := coalesce((loci_internal.read_cursor(p_cursor, 'uuid'))[1], 'ffffffff-ffff-ffff-ffff-ffffffffffff');
     if v_entity_id is not null then
-        v_of_entity := array(
-            select s.id from loci_data.aspects p
-            join loci_data.attributes a on a.namespace_id = v_namespace_id and a.aspect_id = p.id
-            join loci_data.supersessions s on s.namespace_id = v_namespace_id and s.older_id = a.id
-            where p.namespace_id = v_namespace_id and p.entity_id = v_entity_id
-            union
-            select s.id from loci_data.edges e
-            join loci_data.supersessions s on s.namespace_id = v_namespace_id and s.older_edge_id = e.id
-            where e.namespace_id = v_namespace_id and e.source_id = v_entity_id);
+        v_of_entity := array(select loci_internal.supersessions_of_entity(v_namespace_id, v_entity_id));
     end if;
     v_ids := array(
         select s.id from loci_data.supersessions s

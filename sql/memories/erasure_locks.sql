@@ -1,5 +1,24 @@
 -- Locks of an erasure.
 
+-- Refuse ids of memories that do not exist; the error names the first. Errors: P0002.
+create or replace function loci_internal.require_memories(p_namespace_id integer, p_ids uuid[]) returns void
+language plpgsql stable set search_path = ''
+as $$
+declare
+    v_unknown record;
+begin
+    select u.id, u.place - 1 as place into v_unknown
+    from unnest(p_ids) with ordinality u(id, place)
+    where not exists (select from loci_data.memories m where m.namespace_id = p_namespace_id and m.id = u.id)
+    order by u.place limit 1;
+    if found then
+        raise no_data_found using message = format('memory %s does not exist', coalesce(v_unknown.id::text, 'null')),
+            column = case when cardinality(p_ids) = 1 then 'id' else format('ids[%s]', v_unknown.place) end;
+    end if;
+end $$;
+comment on function loci_internal.require_memories(integer, uuid[]) is
+    'Refuse ids of memories that do not exist.';
+
 -- Find the memories to erase, and keep every writer that could meet them waiting: lineages in order of name, then the
 -- rows, then the hierarchy, as writes do. A lineage without a row in lineages (its memory was written without a name)
 -- gets one and loses it again: uncommitted, it holds up a first writer of that name all the same. Rows written
@@ -13,16 +32,8 @@ declare
     v_lineages text[];
     v_new      text[];
     v_ids      uuid[];
-    v_unknown  record;
 begin
-    select u.id, u.place - 1 as place into v_unknown
-    from unnest(p_ids) with ordinality u(id, place)
-    where not exists (select from loci_data.memories m where m.namespace_id = p_namespace_id and m.id = u.id)
-    order by u.place limit 1;
-    if found then
-        raise no_data_found using message = format('memory %s does not exist', coalesce(v_unknown.id::text, 'null')),
-            column = case when cardinality(p_ids) = 1 then 'id' else format('ids[%s]', v_unknown.place) end;
-    end if;
+    perform loci_internal.require_memories(p_namespace_id, p_ids);
     v_nodes := loci_internal.erased_lineages(p_namespace_id, p_ids, p_subtree);
     v_lineages := array(select distinct m.lineage from loci_data.memories m
                         where m.namespace_id = p_namespace_id and m.lineage_id = any (v_nodes));

@@ -1,5 +1,29 @@
 -- History of a memory: versions and beliefs.
 
+-- Find the lineage that a name or the id of one of its versions means, of which something had been recorded by then.
+-- Errors: P0002.
+create or replace function loci_internal.find_lineage(p_namespace_id integer, p_ref text, p_known_at timestamptz)
+returns text
+language plpgsql stable set search_path = ''
+as $$
+declare
+    v_lineage text := p_ref;
+begin
+    if p_ref ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then
+        v_lineage := coalesce((select m.lineage from loci_data.memories m where m.namespace_id = p_namespace_id
+                               and m.id = p_ref::uuid), p_ref);
+    end if;
+    if not exists (select from loci_data.memories m where m.namespace_id = p_namespace_id and m.lineage = v_lineage
+                   and (p_known_at is null or m.recorded_at <= p_known_at)) then
+        raise no_data_found using column = 'id',
+            message = format('no memory and no lineage %L in namespace %L', p_ref,
+                             (select n.name from loci_data.namespaces n where n.id = p_namespace_id));
+    end if;
+    return v_lineage;
+end $$;
+comment on function loci_internal.find_lineage(integer, text, timestamptz) is
+    'Lineage that a name or an id means.';
+
 -- Every version of a lineage, oldest first: by valid time, then by version. p_ref is the lineage, or the id of any of
 -- its versions. known_at: the versions recorded by then, as they were believed then. as_of: those that had begun by
 -- then; current is told at that moment. p_after: the version that the page before ended with. As believed now, a page
@@ -15,20 +39,10 @@ as $$
 declare
     v_ns      integer := loci_internal.authorize(p_namespace, 'reader');
     v_at      timestamptz := (loci_internal.resolve_filter(v_ns, '{}', p_as_of, p_known_at)).as_of;
-    v_lineage text := p_ref;
+    v_lineage text := loci_internal.find_lineage(v_ns, p_ref, p_known_at);
     v_after   timestamptz;  -- since when the version p_after is valid
     v_page    loci_data.memories[];
 begin
-    if p_ref ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then
-        v_lineage := coalesce((select m.lineage from loci_data.memories m where m.namespace_id = v_ns
-                               and m.id = p_ref::uuid), p_ref);
-    end if;
-    if not exists (select from loci_data.memories m where m.namespace_id = v_ns and m.lineage = v_lineage
-                   and (p_known_at is null or m.recorded_at <= p_known_at)) then
-        raise no_data_found using column = 'id',
-            message = format('no memory and no lineage %L in namespace %L', p_ref,
-                             (select n.name from loci_data.namespaces n where n.id = v_ns));
-    end if;
     if p_after > 0 then
         select b.valid_from into v_after from loci_data.memories m
         cross join lateral loci_internal.memory_as_believed(m, p_known_at) b

@@ -53,6 +53,54 @@ end $$;
 comment on function loci_internal.decide_facts(integer, integer, loci_api.fact_candidate[], jsonb) is
     'Decisions about the facts of a text, by rules, in order.';
 
+-- Decide about a fact that is known: nothing is written, or, where it is known from later on, it begins earlier. Pure.
+create or replace function loci_internal.decide_known_fact(p_ordinal integer, p_known loci_api.fact_candidate)
+returns loci_api.fact_decision
+language plpgsql immutable set search_path = ''
+as $$
+begin
+    return (p_ordinal, case when p_known.later then 'update' else 'nothing' end, p_known.memory_id, p_known.fact,
+            p_known.lineage,
+            case when p_known.exact then 1 when p_known.same then 0.95 else
+                coalesce(p_known.similarity, p_known.overlap) end,
+            case when p_known.later then 'it is known from later on; it was true before'
+                when p_known.exact then 'it is known in exactly these words'
+                 when p_known.same then 'it is known in the same words'
+                     else 'it is known in words that say the same' end, null, '[]', '[]')::loci_api.fact_decision;
+end $$;
+comment on function loci_internal.decide_known_fact(integer, loci_api.fact_candidate) is
+    'Decision about a fact that is known.';
+
+-- Choose the memories that a fact is linked to: those that it may contradict, and, where it ends nothing (p_ended),
+-- those that are like it. p_open: pairs that stay open. Pure.
+create or replace function loci_internal.links_of_fact(p_known loci_api.fact_candidate[],
+                                                       p_ended loci_api.fact_candidate, p_open jsonb,
+                                                       p_settings jsonb) returns jsonb
+language sql immutable set search_path = ''
+as $$
+    select coalesce(
+        jsonb_agg(jsonb_build_object('target_id', l.memory_id, 'fact', l.fact, 'type', l.type,
+                                     'strength', round(l.strength::numeric, 3)) order by l.nth), '[]')
+    from (
+        select k.memory_id, k.fact, t.type, least(t.strength, 1) as strength,
+               row_number() over (order by t.type, t.strength desc, k.fact, k.memory_id) as nth
+        from unnest(p_known) k
+        cross join lateral (select case when k.signal is not null and (p_ended.ordinal is null or k.sure)
+                                        then k.confidence end as sure,
+                                   p_open @> jsonb_build_array(jsonb_strip_nulls(jsonb_build_object(
+                                       'target_id', k.memory_id, 'fact', k.fact, 'is_near', true))) as open) o
+        cross join lateral (select case when o.sure is not null or o.open then 'contradicts'
+                                        else 'related_to' end as type,
+                                   coalesce(o.sure, k.similarity, k.overlap) as strength) t
+        where (k.lineage, k.fact) is distinct from (p_ended.lineage, p_ended.fact)
+          and (t.type = 'contradicts' or p_ended.ordinal is null and k.overlap > 0
+               and case when k.similarity is null then k.overlap >= (p_settings ->> 'retain_overlap')::double precision
+                        else k.similarity >= (p_settings ->> 'retain_related')::double precision end)
+        order by nth limit (p_settings ->> 'retain_links')::integer) l
+$$;
+comment on function loci_internal.links_of_fact(loci_api.fact_candidate[], loci_api.fact_candidate, jsonb, jsonb) is
+    'Links that a fact gets to what is known.';
+
 -- What becomes of a fact, by rules, given what is known beside it? In this order:
 --   nothing  it is there: exactly, in the same words, or in words that differ in nothing that matters (and are as
 --            near: retain_duplicate)
@@ -77,7 +125,7 @@ declare
     v_ended    loci_api.fact_candidate;
     v_several  boolean;
     v_links    jsonb;
-    v_open     jsonb := '[]';  -- what it may outdate
+    v_open     jsonb;  -- what it may outdate
     v_decision loci_api.fact_decision;
 begin
     v_decision.ordinal := p_ordinal;
@@ -85,14 +133,7 @@ begin
     where k.exact or k.same or k.alike and coalesce(k.similarity >= v_near, true)
     order by k.later, k.exact desc, k.same desc, k.similarity desc nulls last, k.fact, k.memory_id limit 1;
     if v_there.ordinal is not null then
-        return (p_ordinal, case when v_there.later then 'update' else 'nothing' end, v_there.memory_id, v_there.fact,
-                v_there.lineage,
-                case when v_there.exact then 1 when v_there.same then 0.95 else
-                    coalesce(v_there.similarity, v_there.overlap) end,
-                case when v_there.later then 'it is known from later on; it was true before'
-                    when v_there.exact then 'it is known in exactly these words'
-                     when v_there.same then 'it is known in the same words'
-                         else 'it is known in words that say the same' end, null, '[]', '[]')::loci_api.fact_decision;
+        return loci_internal.decide_known_fact(p_ordinal, v_there);
     end if;
 
     select count(distinct coalesce(k.lineage, k.fact::text)) > 1 into v_several from unnest(p_known) k
@@ -104,29 +145,8 @@ begin
     order by k.confidence desc, k.later, (k.source is not distinct from 'assistant') <> v_assistant,
              k.similarity desc nulls last, k.overlap desc, k.fact, k.memory_id limit 1;
 
-    if v_ended.ordinal is null then
-        v_open := loci_internal.notice_unsettled(p_known, p_settings);
-    end if;
-    select coalesce(
-        jsonb_agg(jsonb_build_object('target_id', l.memory_id, 'fact', l.fact, 'type', l.type,
-                                     'strength', round(l.strength::numeric, 3)) order by l.nth), '[]')
-    into v_links
-    from (
-        select k.memory_id, k.fact, t.type, least(t.strength, 1) as strength,
-               row_number() over (order by t.type, t.strength desc, k.fact, k.memory_id) as nth
-        from unnest(p_known) k
-        cross join lateral (select case when k.signal is not null and (v_ended.ordinal is null or k.sure)
-                                        then k.confidence end as sure,
-                                   v_open @> jsonb_build_array(jsonb_strip_nulls(jsonb_build_object(
-                                       'target_id', k.memory_id, 'fact', k.fact, 'is_near', true))) as open) o
-        cross join lateral (select case when o.sure is not null or o.open then 'contradicts'
-                                        else 'related_to' end as type,
-                                   coalesce(o.sure, k.similarity, k.overlap) as strength) t
-        where (k.lineage, k.fact) is distinct from (v_ended.lineage, v_ended.fact)
-          and (t.type = 'contradicts' or v_ended.ordinal is null and k.overlap > 0
-               and case when k.similarity is null then k.overlap >= (p_settings ->> 'retain_overlap')::double precision
-                        else k.similarity >= (p_settings ->> 'retain_related')::double precision end)
-        order by nth limit (p_settings ->> 'retain_links')::integer) l;
+    v_open := case when v_ended.ordinal is null then loci_internal.notice_unsettled(p_known, p_settings) else '[]' end;
+    v_links := loci_internal.links_of_fact(p_known, v_ended, v_open, p_settings);
 
     if v_ended.ordinal is not null then
         return (p_ordinal, 'update', v_ended.memory_id, v_ended.fact, v_ended.lineage, v_ended.confidence,

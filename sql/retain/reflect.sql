@@ -1,5 +1,22 @@
 -- Reflection: memories without a parent get one.
 
+-- List the places that memories get, under the parents that were made for them (p_done: parent by memory). Of a dry run
+-- all, else those that were taken.
+create or replace function loci_internal.list_places(p_places loci_api.planned_place[], p_done jsonb,
+                                                     p_dry_run boolean) returns jsonb
+language sql stable set search_path = ''
+as $$
+    select coalesce(
+        jsonb_agg(jsonb_build_object('memory_id', p.memory_id, 'parent_id',
+                                     coalesce(p_done -> p.memory_id::text, to_jsonb(p.parent_id)),
+                                                 'parent', p.parent, 'similarity', p.similarity, 'reason', p.reason)
+                                                     order by p.nth), '[]')
+    from unnest(p_places) with ordinality p(memory_id, node_id, parent_id, parent, path, similarity, reason, nth)
+    where p_dry_run or p_done ? p.memory_id::text
+$$;
+comment on function loci_internal.list_places(loci_api.planned_place[], jsonb, boolean) is
+    'Places that memories get, with their reasons.';
+
 -- Put facts and episodes that stand nowhere in their place, a page of p_limit of them, oldest first, and link what is
 -- related. Plan, then apply: a dry run is the plan. Nothing moves that has, or had, a place, so a second run changes
 -- nothing. Reflects of a namespace take turns. An orphan without a place is counted (left) and passed: the next page
@@ -48,13 +65,7 @@ begin
                                            v_link.strength);
         end loop;
     end if;
-    select coalesce(
-        jsonb_agg(jsonb_build_object('memory_id', p.memory_id, 'parent_id',
-                                     coalesce(v_done -> p.memory_id::text, to_jsonb(p.parent_id)),
-                                                 'parent', p.parent, 'similarity', p.similarity, 'reason', p.reason)
-                                                     order by p.nth), '[]') into placed
-    from unnest(v_places) with ordinality p(memory_id, node_id, parent_id, parent, path, similarity, reason, nth)
-    where p_dry_run or v_done ? p.memory_id::text;
+    placed := loci_internal.list_places(v_places, v_done, p_dry_run);
     if p_dry_run then
         select coalesce(jsonb_agg(n.value || '{"id": null}' order by n.nth), '[]') into created
         from jsonb_array_elements(created) with ordinality n(value, nth);

@@ -60,6 +60,33 @@ comment on function loci_api.retain(text, jsonb, jsonb, boolean) is
     'Take in the facts of a text (items of loci_api.remember): create, update, link or nothing for each, decided by '
     'rules or as given. One row a fact. Errors: 42501, P0002, 22023, 40001.';
 
+-- Refuse a stated decision that is not about the next fact, has no such action, or the wrong target. Errors: 22023.
+create or replace function loci_internal.check_fact_decision(
+    p_place integer, p_ordinal integer, p_action text, p_target_id uuid, p_fact integer, p_next integer,
+    p_facts integer) returns void
+language plpgsql immutable set search_path = ''
+as $$
+begin
+    if p_ordinal is distinct from p_next then
+        raise invalid_parameter_value using column = format('decisions.%s.ordinal', p_place),
+            message = format('decision %s is about fact %s; one for each of the %s facts is needed',
+                             p_place, coalesce(p_ordinal::text, 'none'), p_facts);
+    elsif p_action is null or p_action not in ('create', 'update', 'link', 'nothing') then
+        raise invalid_parameter_value using column = format('decisions.%s.action', p_place),
+            message = format('action %L of decision %s must be create, update, link or nothing', p_action,
+                             p_place);
+    elsif num_nonnulls(p_target_id, p_fact) <> (p_action <> 'create')::integer
+          and (p_action <> 'nothing' or num_nonnulls(p_target_id, p_fact) > 1)
+        or p_fact not between 0 and p_ordinal - 1 then
+        raise invalid_parameter_value using column = format('decisions.%s.target_id', p_place),
+            message = format('decision %s is to %s, which needs %s', p_place, p_action,
+                             case p_action when 'create' then 'no target_id'
+                                 else 'a target_id, or as fact the number of an earlier one' end);
+    end if;
+end $$;
+comment on function loci_internal.check_fact_decision(integer, integer, text, uuid, integer, integer, integer) is
+    'Refuse a stated decision about a fact that cannot be.';
+
 -- Decisions about facts that were taken elsewhere (by a model), checked: one for each fact, an action that there is,
 -- and a target where the action needs one (nothing may do without: a question is kept nowhere): a memory of the
 -- namespace (target_id), or an earlier fact of the text (fact). Errors: 22023 (names the decision), P0002.
@@ -80,22 +107,9 @@ begin
                                                       links jsonb, unsettled jsonb)
         order by d.ordinal, place
     loop
-        if v_stated.ordinal is distinct from cardinality(v_decisions) then
-            raise invalid_parameter_value using column = format('decisions.%s.ordinal', v_stated.place),
-                message = format('decision %s is about fact %s; one for each of the %s facts is needed',
-                                 v_stated.place, coalesce(v_stated.ordinal::text, 'none'), p_facts);
-        elsif v_stated.action is null or v_stated.action not in ('create', 'update', 'link', 'nothing') then
-            raise invalid_parameter_value using column = format('decisions.%s.action', v_stated.place),
-                message = format('action %L of decision %s must be create, update, link or nothing', v_stated.action,
-                                 v_stated.place);
-        elsif num_nonnulls(v_stated.target_id, v_stated.fact) <> (v_stated.action <> 'create')::integer
-              and (v_stated.action <> 'nothing' or num_nonnulls(v_stated.target_id, v_stated.fact) > 1)
-            or v_stated.fact not between 0 and v_stated.ordinal - 1 then
-            raise invalid_parameter_value using column = format('decisions.%s.target_id', v_stated.place),
-                message = format('decision %s is to %s, which needs %s', v_stated.place, v_stated.action,
-                                 case v_stated.action when 'create' then 'no target_id'
-                                     else 'a target_id, or as fact the number of an earlier one' end);
-        end if;
+        perform loci_internal.check_fact_decision(
+            v_stated.place, v_stated.ordinal, v_stated.action, v_stated.target_id, v_stated.fact,
+            cardinality(v_decisions), p_facts);
         select m.lineage into v_lineage from loci_data.memories m where m.namespace_id = p_namespace_id
             and m.id = v_stated.target_id;
         if v_stated.target_id is not null and v_lineage is null then

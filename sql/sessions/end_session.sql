@@ -1,5 +1,26 @@
 -- End of a session, and its lock.
 
+-- Consume what a session was shown, so that an end counts it once: how many memories, and which of them it found again
+-- (hits).
+create or replace function loci_internal.take_injections(p_namespace_id integer, p_session_id text, p_at timestamptz,
+                                                         out injected integer, out hits uuid[])
+language plpgsql volatile set search_path = ''
+as $$
+#variable_conflict use_column
+begin
+    perform from loci_data.injections i
+    where i.namespace_id = p_namespace_id and i.session_id = p_session_id and i.ended_at is null order by i.memory_id
+    for update;
+    with taken as (
+        update loci_data.injections i set ended_at = p_at
+        where i.namespace_id = p_namespace_id and i.session_id = p_session_id and i.ended_at is null
+        returning i.memory_id, i.hits
+    )
+    select count(*), array_agg(t.memory_id) filter (where t.hits > 0) into injected, hits from taken t;
+end $$;
+comment on function loci_internal.take_injections(integer, text, timestamptz) is
+    'Consume what a session was shown.';
+
 -- This session is over: what was it shown that it then found again? Those memories confirm their aspects, the
 -- agent's count of ended sessions goes up, and every so many ends (settings aspect_decay_sessions) aspects that nothing
 -- confirms decay; see learn_aspect_weights. Ending again changes nothing, unless something was injected since: then the
@@ -18,7 +39,7 @@ declare
     v_every        integer := (loci_internal.settings(v_namespace_id) ->> 'aspect_decay_sessions')::double precision;
     v_at           timestamptz := clock_timestamp();
     v_first        boolean;
-    v_hits         uuid[];
+    v_taken        record;
 begin
     perform loci_internal.check_session(p_session_id);
     insert into loci_data.session_ends (namespace_id, session_id, agent_id, ended_at)
@@ -26,22 +47,15 @@ begin
     v_first := found;
     perform from loci_data.session_ends e where e.namespace_id = v_namespace_id and e.session_id = p_session_id
         for update;
-    perform from loci_data.injections i
-    where i.namespace_id = v_namespace_id and i.session_id = p_session_id and i.ended_at is null order by i.memory_id
-    for update;
-    with taken as (
-        update loci_data.injections i set ended_at = v_at
-        where i.namespace_id = v_namespace_id and i.session_id = p_session_id and i.ended_at is null
-        returning i.memory_id, i.hits
-    )
-    select count(*), array_agg(t.memory_id) filter (where t.hits > 0) into injected, v_hits from taken t;
+    v_taken := loci_internal.take_injections(v_namespace_id, p_session_id, v_at);
+    injected := v_taken.injected;
 
     update loci_data.context_sessions c set contexts = 0
     where c.namespace_id = v_namespace_id and c.session_id = p_session_id and c.contexts > 0;
 
     session_id := p_session_id;
     ended := v_first or injected > 0;
-    hit := coalesce(cardinality(v_hits), 0);
+    hit := coalesce(cardinality(v_taken.hits), 0);
     confirmed := 0;
     decayed := 0;
     if ended then
@@ -53,7 +67,7 @@ begin
             updated_at = greatest(c.updated_at, v_at)
         returning c.sessions into sessions;
         select l.confirmed, l.decayed into confirmed, decayed
-        from loci_internal.learn_aspect_weights(v_namespace_id, p_session_id, v_hits, v_every > 0
+        from loci_internal.learn_aspect_weights(v_namespace_id, p_session_id, v_taken.hits, v_every > 0
                                                 and sessions % greatest(v_every, 1) = 0) l;
         update loci_data.session_counts c set decayed_at = v_at
         where c.namespace_id = v_namespace_id and c.agent_id = loci.current_agent() and v_every > 0

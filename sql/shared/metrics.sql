@@ -1,5 +1,71 @@
 -- Metrics and statistics of the service.
 
+-- Count what waits in each queue, and the texts that the model refused, up to p_most. Models are given by number: the
+-- active one, the one that is being filled, the second one; null for none.
+create or replace function loci_internal.count_queues(p_active smallint, p_filling smallint, p_second smallint,
+                                                      p_most integer)
+returns table (name text, waits bigint, refuses bigint)
+language sql stable set search_path = ''
+as $$
+    select 'memories' as name, a.memories as waits,
+           (select count(*) from (select from loci_data.embedding_queue e where e.model_id = p_active
+                                  and e.error is not null limit p_most) q) as refuses
+    from loci_internal.count_waiting_vectors(p_active, p_most) a
+    union all
+    select 'entities', a.entities,
+           (select count(*) from (select from loci_data.entity_queue e where e.model_id = p_active
+                                  and e.error is not null limit p_most) q)
+    from loci_internal.count_waiting_vectors(p_active, p_most) a
+    union all
+    select 'reembedding', least(f.memories + f.entities, p_most),
+           (select count(*) from (select from loci_data.embedding_queue e where e.model_id = p_filling
+                                  and e.error is not null
+                                  union all select from loci_data.entity_queue e where e.model_id = p_filling
+                                      and e.error is not null limit p_most) q)
+    from loci_internal.count_waiting_vectors(p_filling, p_most) f
+    union all
+    select 'second', s.memories,
+           (select count(*) from (select from loci_data.embedding_queue e where e.model_id = p_second
+                                  and e.error is not null limit p_most) q)
+    from loci_internal.count_waiting_vectors(p_second, p_most) s
+    union all
+    select 'names', count(*), 0 from (select from loci_data.name_queue limit p_most) q
+    union all
+    select 'changes', count(*), 0 from (select from loci_data.outbox limit p_most) q
+$$;
+comment on function loci_internal.count_queues(smallint, smallint, smallint, integer) is
+    'How much waits in each queue, and how much was refused.';
+
+-- Find since when the first row of each queue has waited. Index look-ups, one a namespace that waits.
+create or replace function loci_internal.oldest_in_queues(p_active smallint, p_second smallint)
+returns table (name text, at timestamptz)
+language sql stable set search_path = ''
+as $$
+    select 'memories' as name, min(q.enqueued_at) as at
+    from loci_internal.waiting_namespaces('embedding_queue', p_active) w(id) cross join lateral (
+        select e.enqueued_at from loci_data.embedding_queue e where e.model_id = p_active
+            and e.namespace_id = w.id and e.error is null order by e.enqueued_at limit 1) q
+    union all
+    select 'entities', min(q.enqueued_at) from loci_internal.waiting_namespaces('entity_queue', p_active) w(id)
+    cross join lateral (
+        select e.enqueued_at from loci_data.entity_queue e where e.model_id = p_active and e.namespace_id = w.id
+            and e.error is null order by e.enqueued_at limit 1) q
+    union all
+    select 'second', min(q.enqueued_at)
+    from loci_internal.waiting_namespaces('embedding_queue', p_second) w(id) cross join lateral (
+        select e.enqueued_at from loci_data.embedding_queue e where e.model_id = p_second
+            and e.namespace_id = w.id and e.error is null order by e.enqueued_at limit 1) q
+    union all
+    select 'names', min(q.enqueued_at) from loci_internal.waiting_namespaces('name_queue') w(id)
+    cross join lateral (
+        select e.enqueued_at from loci_data.name_queue e where e.namespace_id = w.id
+        order by e.enqueued_at limit 1) q
+    union all
+    select 'changes', (select o.changed_at from loci_data.outbox o order by o.id limit 1)
+$$;
+comment on function loci_internal.oldest_in_queues(smallint, smallint) is
+    'Since when the first row of each queue has waited.';
+
 -- How does the database stand, as a monitor asks? What waits in each queue and since when (memories and entities for
 -- the active model, second for the second one, reembedding for the one that is being filled, since it began), texts
 -- that were refused for good, invalid indexes, connections in use and how many the server takes. Counts stop at
@@ -11,7 +77,6 @@ returns table (queue text, waiting bigint, refused bigint, oldest timestamptz, i
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
-    v_most constant integer := 100000;
     v_active  loci_data.embedding_models;
     v_filling loci_data.embedding_models;
     v_second  loci_data.embedding_models;
@@ -29,55 +94,11 @@ begin
     select * into v_second from loci_data.embedding_models m where m.second;
     return query
     with counted as (
-        select 'memories' as name, a.memories as waits,
-               (select count(*) from (select from loci_data.embedding_queue e where e.model_id = v_active.id
-                                      and e.error is not null limit v_most) q) as refuses
-        from loci_internal.count_waiting_vectors(v_active.id, v_most) a
-        union all
-        select 'entities', a.entities,
-               (select count(*) from (select from loci_data.entity_queue e where e.model_id = v_active.id
-                                      and e.error is not null limit v_most) q)
-        from loci_internal.count_waiting_vectors(v_active.id, v_most) a
-        union all
-        select 'reembedding', least(f.memories + f.entities, v_most),
-               (select count(*) from (select from loci_data.embedding_queue e where e.model_id = v_filling.id
-                                      and e.error is not null
-                                      union all select from loci_data.entity_queue e where e.model_id = v_filling.id
-                                          and e.error is not null limit v_most) q)
-        from loci_internal.count_waiting_vectors(v_filling.id, v_most) f
-        union all
-        select 'second', s.memories,
-               (select count(*) from (select from loci_data.embedding_queue e where e.model_id = v_second.id
-                                      and e.error is not null limit v_most) q)
-        from loci_internal.count_waiting_vectors(v_second.id, v_most) s
-        union all
-        select 'names', count(*), 0 from (select from loci_data.name_queue limit v_most) q
-        union all
-        select 'changes', count(*), 0 from (select from loci_data.outbox limit v_most) q
+        select * from loci_internal.count_queues(v_active.id, v_filling.id, v_second.id, 100000)
     ), first as (
-        select 'memories' as name, min(q.enqueued_at) as at
-        from loci_internal.waiting_namespaces('embedding_queue', v_active.id) w(id) cross join lateral (
-            select e.enqueued_at from loci_data.embedding_queue e where e.model_id = v_active.id
-                and e.namespace_id = w.id and e.error is null order by e.enqueued_at limit 1) q
-        union all
-        select 'entities', min(q.enqueued_at) from loci_internal.waiting_namespaces('entity_queue', v_active.id) w(id)
-        cross join lateral (
-            select e.enqueued_at from loci_data.entity_queue e where e.model_id = v_active.id and e.namespace_id = w.id
-                and e.error is null order by e.enqueued_at limit 1) q
+        select * from loci_internal.oldest_in_queues(v_active.id, v_second.id)
         union all
         select 'reembedding', v_filling.created_at
-        union all
-        select 'second', min(q.enqueued_at)
-        from loci_internal.waiting_namespaces('embedding_queue', v_second.id) w(id) cross join lateral (
-            select e.enqueued_at from loci_data.embedding_queue e where e.model_id = v_second.id
-                and e.namespace_id = w.id and e.error is null order by e.enqueued_at limit 1) q
-        union all
-        select 'names', min(q.enqueued_at) from loci_internal.waiting_namespaces('name_queue') w(id)
-        cross join lateral (
-            select e.enqueued_at from loci_data.name_queue e where e.namespace_id = w.id
-            order by e.enqueued_at limit 1) q
-        union all
-        select 'changes', (select o.changed_at from loci_data.outbox o order by o.id limit 1)
     )
     select c.name, c.waits, c.refuses, f.at, service_metrics.invalid_indexes, service_metrics.connections,
            service_metrics.connections_max

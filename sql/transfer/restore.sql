@@ -1,5 +1,30 @@
 -- Restore of an export: begin, references, end.
 
+-- Say why the vectors of a file are not taken here; null: they are, or there are none. The active model then stays what
+-- it is until the end: see finish_reembedding.
+create or replace function loci_internal.refuse_other_vectors(p_header jsonb) returns text
+language plpgsql volatile set search_path = ''
+as $$
+declare
+    v_model loci_data.embedding_models;
+begin
+    if jsonb_typeof(p_header -> 'vectors') is distinct from 'object' then
+        return null;
+    end if;
+    lock table loci_data.memories in row exclusive mode;
+    select * into v_model from loci_data.embedding_models m where m.active;
+    if v_model.name is not distinct from p_header #>> '{vectors,model}'
+        and coalesce(v_model.dimensions = (p_header #>> '{vectors,dimensions}')::integer, true) then
+        return null;
+    end if;
+    return format('the vectors of the file are of the model %s (%s dimensions); %s', p_header #>> '{vectors,model}',
+                  p_header #>> '{vectors,dimensions}',
+                  case when v_model.id is null then 'there is none here yet'
+                      else format('the one here is %s (%s)', v_model.name, v_model.dimensions) end);
+end $$;
+comment on function loci_internal.refuse_other_vectors(jsonb) is
+    'Why the vectors of a file are not taken.';
+
 -- Begin to restore a namespace from the first line of an export. The operator's caller may name one that does not
 -- exist: it is made. An empty namespace becomes what the line says; one with rows keeps its own description, language
 -- and settings: kept names those that differ. vectors: why the vectors of the file are not taken here; null: they are,
@@ -11,9 +36,8 @@ returns table (created boolean, kept text[], vectors text)
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
-    v_ns    integer;
-    v_own   loci_data.namespaces;
-    v_model loci_data.embedding_models;
+    v_ns  integer;
+    v_own loci_data.namespaces;
 begin
     created := loci_internal.is_operator()
                and not exists (select from loci_data.namespaces n where n.name = p_namespace);
@@ -42,19 +66,7 @@ begin
                       ('language', v_own.language
                        is distinct from loci_internal.text_language(p_header ->> 'language')),
                       ('settings', v_own.settings <> p_header -> 'settings')) f(name, differs) where f.differs);
-    if jsonb_typeof(p_header -> 'vectors') = 'object' then
-        -- the active model stays what it is until the end: see finish_reembedding
-        lock table loci_data.memories in row exclusive mode;
-        select * into v_model from loci_data.embedding_models m where m.active;
-        if v_model.name is distinct from p_header #>> '{vectors,model}'
-            or v_model.dimensions <> (p_header #>> '{vectors,dimensions}')::integer then
-            vectors := format('the vectors of the file are of the model %s (%s dimensions); %s',
-                              p_header #>> '{vectors,model}',
-                              p_header #>> '{vectors,dimensions}', case when v_model.id is null
-                                  then 'there is none here yet'
-                              else format('the one here is %s (%s)', v_model.name, v_model.dimensions) end);
-        end if;
-    end if;
+    vectors := loci_internal.refuse_other_vectors(p_header);
     return next;
 end $$;
 comment on function loci_api.begin_restore(text, jsonb) is

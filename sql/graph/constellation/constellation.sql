@@ -1,5 +1,69 @@
 -- Constellation: the entities that stand out, and their edges, now and earlier.
 
+-- Choose the entities of a constellation: pinned ones, then the most mentioned, then those that no memory mentions and
+-- that have aspects or edges, in order of id. Index ranges, each at most p_limit long.
+create or replace function loci_internal.constellation_entity_ids(p_namespace_id integer, p_limit integer,
+                                                                  p_as_of timestamptz, p_known_at timestamptz)
+returns uuid[]
+language plpgsql stable set search_path = ''
+as $$
+declare
+    v_hidden uuid[] := loci_internal.hidden_entities(p_namespace_id, p_known_at);
+    v_ids    uuid[];
+begin
+    v_ids := array(
+        select e.id
+        from ((select p.id, p.pinned_at, p.mentions from loci_data.entities p
+               where p.namespace_id = p_namespace_id and p.pinned_at is not null
+                 and (p.merged_into is null or p.merged_at > p_known_at) and p.created_at <= p_known_at
+                 and p.first_seen_at <= p_as_of
+               order by p.pinned_at desc, p.mentions desc, p.id limit p_limit)
+              union all
+              (select o.id, null, o.mentions from loci_data.entities o
+               where o.namespace_id = p_namespace_id and o.pinned_at is null
+                 and (o.merged_into is null or o.merged_at > p_known_at) and o.created_at <= p_known_at
+                 and o.first_seen_at <= p_as_of and o.id <> all (v_hidden) and o.mentions > 0
+               order by o.mentions desc, o.id limit p_limit)) e
+        order by e.pinned_at desc nulls last, e.mentions desc, e.id limit p_limit);
+    if cardinality(v_ids) < p_limit then  -- then those that no memory mentions, in order of id, until there are enough
+        v_ids := v_ids || array(
+            select o.id from loci_data.entities o
+            where o.namespace_id = p_namespace_id and o.pinned_at is null and o.mentions = 0
+              and (o.merged_into is null or o.merged_at > p_known_at) and o.created_at <= p_known_at
+              and o.first_seen_at <= p_as_of and o.id <> all (v_hidden)
+              and (exists (select from loci_data.aspects a where a.namespace_id = p_namespace_id and a.entity_id = o.id)
+                   or exists (select from loci_data.edges i where i.namespace_id = p_namespace_id and i.source_id = o.id
+                              and loci_internal.edge_had_begun(i, p_as_of, p_known_at))
+                   or exists (select from loci_data.edges i where i.namespace_id = p_namespace_id and i.target_id = o.id
+                              and loci_internal.edge_had_begun(i, p_as_of, p_known_at)))
+            order by o.id limit p_limit - cardinality(v_ids));
+    end if;
+    return v_ids;
+end $$;
+comment on function loci_internal.constellation_entity_ids(integer, integer, timestamptz, timestamptz) is
+    'Entities of a constellation, those that stand out first.';
+
+-- Describe the entities of a constellation, in the order of p_ids, each with its place and its aspects.
+create or replace function loci_internal.constellation_entities(p_namespace_id integer, p_ids uuid[],
+                                                                p_as_of timestamptz, p_known_at timestamptz)
+returns json
+language sql stable set search_path = ''
+as $$
+    select coalesce(json_agg(json_build_object(
+               'id', e.id, 'name', e.name, 'type', e.type, 'mentions', e.mentions, 'pinned', e.pinned,
+               'pinned_at', e.pinned_at, 'first_seen_at', e.first_seen_at, 'x', w.x, 'y', w.y,
+               'aspects', coalesce(s.aspects, '[]')) order by u.place), '[]')
+    from unnest(p_ids) with ordinality u(id, place)
+    cross join lateral (select o.id, o.name, o.type, o.mentions, o.pinned, o.pinned_at,
+                               o.first_seen_at from loci_data.entities o
+                        where o.namespace_id = p_namespace_id and o.id = u.id limit 1) e
+    left join lateral (select p.x, p.y from loci_data.entity_places p
+                       where p.namespace_id = p_namespace_id and p.entity_id = u.id limit 1) w on true
+    left join lateral loci_internal.constellation_aspects(p_namespace_id, u.id, p_as_of, p_known_at) s on true
+$$;
+comment on function loci_internal.constellation_entities(integer, uuid[], timestamptz, timestamptz) is
+    'Entities of a constellation with their places and aspects.';
+
 -- The graph as a picture: the entities that stand out, pinned ones first, then the most mentioned; of these the aspects
 -- with what holds under them, and all living edges between them. At most p_limit entities (setting
 -- constellation_entities): mentioned, pinned, with an aspect or an edge. As of p_as_of, as known at p_known_at (null:
@@ -19,51 +83,14 @@ declare
     v_limit    integer := coalesce(p_limit, (loci_internal.settings(v_ns) ->> 'constellation_entities')::integer);
     v_as_of    timestamptz := (loci_internal.resolve_filter(v_ns, '{}', p_as_of, p_known_at)).as_of;
     v_known_at timestamptz := coalesce(p_known_at, 'infinity');
-    v_hidden   uuid[] := loci_internal.hidden_entities(v_ns, v_known_at);
     v_ids      uuid[];
 begin
     perform loci_internal.check_limit(v_limit, 10000);
-    v_ids := array(
-        select e.id
-        from ((select p.id, p.pinned_at, p.mentions from loci_data.entities p
-               where p.namespace_id = v_ns and p.pinned_at is not null
-                 and (p.merged_into is null or p.merged_at > v_known_at) and p.created_at <= v_known_at
-                 and p.first_seen_at <= v_as_of
-               order by p.pinned_at desc, p.mentions desc, p.id limit v_limit + 1)
-              union all
-              (select o.id, null, o.mentions from loci_data.entities o
-               where o.namespace_id = v_ns and o.pinned_at is null
-                 and (o.merged_into is null or o.merged_at > v_known_at) and o.created_at <= v_known_at
-                 and o.first_seen_at <= v_as_of and o.id <> all (v_hidden) and o.mentions > 0
-               order by o.mentions desc, o.id limit v_limit + 1)) e
-        order by e.pinned_at desc nulls last, e.mentions desc, e.id limit v_limit + 1);
-    if cardinality(v_ids) <= v_limit then  -- then those that no memory mentions, in order of id, until there are enough
-        v_ids := v_ids || array(
-            select o.id from loci_data.entities o
-            where o.namespace_id = v_ns and o.pinned_at is null and o.mentions = 0
-              and (o.merged_into is null or o.merged_at > v_known_at) and o.created_at <= v_known_at
-              and o.first_seen_at <= v_as_of and o.id <> all (v_hidden)
-              and (exists (select from loci_data.aspects a where a.namespace_id = v_ns and a.entity_id = o.id)
-                   or exists (select from loci_data.edges i where i.namespace_id = v_ns and i.source_id = o.id
-                              and loci_internal.edge_had_begun(i, v_as_of, v_known_at))
-                   or exists (select from loci_data.edges i where i.namespace_id = v_ns and i.target_id = o.id
-                              and loci_internal.edge_had_begun(i, v_as_of, v_known_at)))
-            order by o.id limit v_limit + 1 - cardinality(v_ids));
-    end if;
+    v_ids := loci_internal.constellation_entity_ids(v_ns, v_limit + 1, v_as_of, v_known_at);
     more := cardinality(v_ids) > v_limit;
     v_ids := v_ids[:v_limit];
 
-    select coalesce(json_agg(json_build_object(
-               'id', e.id, 'name', e.name, 'type', e.type, 'mentions', e.mentions, 'pinned', e.pinned,
-               'pinned_at', e.pinned_at, 'first_seen_at', e.first_seen_at, 'x', w.x, 'y', w.y,
-               'aspects', coalesce(s.aspects, '[]')) order by u.place), '[]') into entities
-    from unnest(v_ids) with ordinality u(id, place)
-    cross join lateral (select o.id, o.name, o.type, o.mentions, o.pinned, o.pinned_at,
-                               o.first_seen_at from loci_data.entities o
-                        where o.namespace_id = v_ns and o.id = u.id limit 1) e
-    left join lateral (select p.x, p.y from loci_data.entity_places p
-                       where p.namespace_id = v_ns and p.entity_id = u.id limit 1) w on true
-    left join lateral loci_internal.constellation_aspects(v_ns, u.id, v_as_of, v_known_at) s on true;
+    entities := loci_internal.constellation_entities(v_ns, v_ids, v_as_of, v_known_at);
 
     with near as materialized (
         select i.id, i.target_id from unnest(v_ids) u(id)

@@ -1,14 +1,10 @@
 -- Observations of edges: ends are resolved, evidence is recorded.
 
--- Record edges anew that others stand for so far: with other ends, or with a part of the evidence. p_edges: JSON array
--- of {id, source_id, target_id, base, evidence}. base: edges that it says the same as, the first one's word first:
--- strength is the highest of theirs, metadata unite. evidence: ids of observations, copied; of two by one memory the
--- first. Confidence, counts and spells follow from the evidence, of rivals too (refold_edges), unless there is none.
--- The aspect is the one of the new source with the same name. p_gone: edges that were closed for it, whose rivals are
--- looked at too. The caller holds the locks. Set-based.
-create or replace function loci_internal.record_edges(p_namespace_id integer, p_edges jsonb, p_gone uuid[],
-                                                      p_at timestamptz) returns void
-language plpgsql volatile set search_path = '' set plan_cache_mode = force_custom_plan set enable_seqscan = off
+-- Insert edges that say the same as others (base), with their strongest figures and all their metadata: see
+-- record_edges. Locks the rates of decay.
+create or replace function loci_internal.insert_joined_edges(p_namespace_id integer, p_edges jsonb, p_at timestamptz)
+returns void
+language plpgsql volatile set search_path = ''
 as $$
 declare
     v_rates record := loci_internal.lock_decay_rates(p_namespace_id);
@@ -44,7 +40,22 @@ begin
                        where a.namespace_id = p_namespace_id and a.id = b.aspect_id limit 1) k on true
     where b.type is not null
     order by p.id;
+end $$;
+comment on function loci_internal.insert_joined_edges(integer, jsonb, timestamptz) is
+    'Insert edges with what the edges that they stand for say.';
 
+-- Record edges anew that others stand for so far: with other ends, or with a part of the evidence. p_edges: JSON array
+-- of {id, source_id, target_id, base, evidence}. base: edges that it says the same as, the first one's word first:
+-- strength is the highest of theirs, metadata unite. evidence: ids of observations, copied; of two by one memory the
+-- first. Confidence, counts and spells follow from the evidence, of rivals too (refold_edges), unless there is none.
+-- The aspect is the one of the new source with the same name. p_gone: edges that were closed for it, whose rivals are
+-- looked at too. The caller holds the locks. Set-based.
+create or replace function loci_internal.record_edges(p_namespace_id integer, p_edges jsonb, p_gone uuid[],
+                                                      p_at timestamptz) returns void
+language plpgsql volatile set search_path = '' set plan_cache_mode = force_custom_plan set enable_seqscan = off
+as $$
+begin
+    perform loci_internal.insert_joined_edges(p_namespace_id, p_edges, p_at);
     insert into loci_data.edge_observations (namespace_id, id, edge_id, memory_id, session_id, observed_at, valid_from,
                                              valid_to, confidence, reinforcement, recorded_at, origin_id, operation_id,
                                              carried_by, withdrawn, corrects, keeps_end, by_day)

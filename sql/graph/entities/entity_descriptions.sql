@@ -126,6 +126,32 @@ end $$;
 comment on function loci_api.entity_catalogue(text, text[], integer) is
     'Entities that texts name, then the most mentioned ones. Errors: 42501, P0002, 22023.';
 
+-- The entities of a namespace, or those of p_ids, as the reference MCP memory server shows them: see observed_graph.
+create or replace function loci_internal.observed_entities(p_namespace_id integer, p_ids uuid[], p_names text[],
+                                                           p_now timestamptz)
+returns table (id uuid, name text, type text, observations jsonb, stated boolean, asked text[])
+language sql stable set search_path = ''
+as $$
+    select e.id, e.name, coalesce(e.metadata ->> 'entityType', e.type) as type, o.observations,
+           o.observations <> '[]' or e.metadata ? 'entityType' or e.type not in ('unknown', 'extracted') as stated,
+           array(select p_names[p] from unnest(array_positions(p_ids, e.id)) p) as asked
+    from loci_data.entities e
+    cross join lateral (
+        select coalesce(jsonb_agg(jsonb_build_object('id', m.id, 'content', m.content) order by m.doc_id),
+                        '[]') as observations
+        from loci_data.memory_mentions t
+        join loci_data.memories m on m.namespace_id = p_namespace_id and m.id = t.memory_id
+             and m.source = 'mcp-memory' and loci.holds_at(m, p_now, null)
+        where t.namespace_id = p_namespace_id and t.entity_id = e.id
+          and exists (select from loci_data.entity_names n
+                      where n.namespace_id = p_namespace_id and n.entity_id = e.id
+                        and n.canonical_name = loci.canonical_name(m.metadata ->> 'entity'))) o
+    where e.namespace_id = p_namespace_id and e.merged_into is null and not e.hidden
+      and (p_names is null or e.id = any (p_ids))
+$$;
+comment on function loci_internal.observed_entities(integer, uuid[], text[], timestamptz) is
+    'Entities with the observations that the reference MCP memory server shows.';
+
 -- The graph as the reference MCP memory server shows it: stated entities with their observations, and relations. An
 -- observation is a memory in force of source mcp-memory that mentions the entity, and whose metadata names it.
 -- p_names: of these entities alone, those that only relations name too (stated: false); p_query: of those with this
@@ -152,22 +178,7 @@ begin
     end if;
     return query
     with entity as materialized (
-        select e.id, e.name, coalesce(e.metadata ->> 'entityType', e.type) as type, o.observations,
-               o.observations <> '[]' or e.metadata ? 'entityType' or e.type not in ('unknown', 'extracted') as stated,
-               array(select p_names[p] from unnest(array_positions(v_ids, e.id)) p) as asked
-        from loci_data.entities e
-        cross join lateral (
-            select coalesce(jsonb_agg(jsonb_build_object('id', m.id, 'content', m.content) order by m.doc_id),
-                            '[]') as observations
-            from loci_data.memory_mentions t
-            join loci_data.memories m on m.namespace_id = v_ns and m.id = t.memory_id
-                 and m.source = 'mcp-memory' and loci.holds_at(m, p_now, null)
-            where t.namespace_id = v_ns and t.entity_id = e.id
-              and exists (select from loci_data.entity_names n
-                          where n.namespace_id = v_ns and n.entity_id = e.id
-                            and n.canonical_name = loci.canonical_name(m.metadata ->> 'entity'))) o
-        where e.namespace_id = v_ns and e.merged_into is null and not e.hidden
-          and (p_names is null or e.id = any (v_ids))
+        select o.* from loci_internal.observed_entities(v_ns, v_ids, p_names, p_now) o
     ), wanted as materialized (
         select e.* from entity e
         where (e.stated or p_names is not null)

@@ -1,5 +1,24 @@
 -- Merges of entities.
 
+-- Give an entity what a merged one had: type, description, metadata, figures and pin, where it has none or weaker ones.
+create or replace function loci_internal.absorb_entity(p_namespace_id integer, p_kept uuid,
+                                                       p_merged loci_data.entities, p_aliases text[],
+                                                       p_at timestamptz) returns void
+language sql volatile set search_path = ''
+as $$
+    update loci_data.entities e
+    set aliases = p_aliases, type = case when loci_internal.entity_type_is_vaguer(e.type, p_merged.type)
+        then p_merged.type else e.type end,
+        description = coalesce(e.description, p_merged.description), metadata = p_merged.metadata || e.metadata,
+        confidence = greatest(e.confidence, p_merged.confidence), observations = e.observations + p_merged.observations,
+        pinned = e.pinned or p_merged.pinned, pinned_at = coalesce(e.pinned_at, p_merged.pinned_at),
+        first_seen_at = least(e.first_seen_at, p_merged.first_seen_at), updated_at = p_at,
+        last_referenced_at = greatest(e.last_referenced_at, p_merged.last_referenced_at)
+    where e.namespace_id = p_namespace_id and e.id = p_kept
+$$;
+comment on function loci_internal.absorb_entity(integer, uuid, loci_data.entities, text[], timestamptz) is
+    'Give an entity what one that is merged into it had.';
+
 -- Make one entity of two, and keep what undoing needs. The merged one keeps its row, and what it said of itself; from
 -- this moment on its id, name and aliases lead to the kept one (surviving_entity_id, entity_names). Edges: see
 -- move_edges. Mentions
@@ -49,15 +68,7 @@ begin
 
     update loci_data.entities e set merged_into = p_kept, merged_at = v_at, updated_at = v_at
     where e.namespace_id = p_namespace_id and e.id = p_merged;
-    update loci_data.entities e
-    set aliases = v_aliases, type = case when loci_internal.entity_type_is_vaguer(e.type, v_merged.type)
-        then v_merged.type else e.type end,
-        description = coalesce(e.description, v_merged.description), metadata = v_merged.metadata || e.metadata,
-        confidence = greatest(e.confidence, v_merged.confidence), observations = e.observations + v_merged.observations,
-        pinned = e.pinned or v_merged.pinned, pinned_at = coalesce(e.pinned_at, v_merged.pinned_at),
-        first_seen_at = least(e.first_seen_at, v_merged.first_seen_at), updated_at = v_at,
-        last_referenced_at = greatest(e.last_referenced_at, v_merged.last_referenced_at)
-    where e.namespace_id = p_namespace_id and e.id = p_kept;
+    perform loci_internal.absorb_entity(p_namespace_id, p_kept, v_merged, v_aliases, v_at);
     update loci_data.entity_merges m
     set moved = v_moved || jsonb_build_object('believed_to', (
             select max(b.believed_to) from loci_data.entity_beliefs b where b.namespace_id = p_namespace_id

@@ -1,5 +1,44 @@
 -- Splits of merged entities.
 
+-- Refuse a split that names edges, memories or aspects which an entity does not have. Errors: P0002 naming the field.
+create or replace function loci_internal.check_split(p_namespace_id integer, p_entity loci_data.entities, p_split jsonb)
+returns void
+language plpgsql stable set search_path = ''
+as $$
+declare
+    v_wrong record;
+begin
+    select w.field, w.id into v_wrong
+    from (select 'edge_ids' as field, i as id,
+          exists (select from loci_data.edges e where e.namespace_id = p_namespace_id and e.id = i::uuid
+                 and p_entity.id in (e.source_id, e.target_id) and e.superseded_at is null) as there
+          from jsonb_array_elements_text(coalesce(nullif(p_split -> 'edge_ids', 'null'), '[]')) i
+          union all
+          select 'memory_ids', i, exists (select from loci_data.memory_mentions m where m.namespace_id = p_namespace_id
+                                          and m.memory_id = i::uuid and m.entity_id = p_entity.id)
+          from jsonb_array_elements_text(coalesce(nullif(p_split -> 'memory_ids', 'null'), '[]')) i
+          union all
+          select 'aspect_ids', i,
+                 exists (select from loci_data.aspects a where a.namespace_id = p_namespace_id and a.id = i::uuid
+                         and a.entity_id = p_entity.id)
+          from jsonb_array_elements_text(coalesce(nullif(p_split -> 'aspect_ids', 'null'), '[]')) i) w
+    where not w.there limit 1;
+    if found then
+        raise no_data_found using message = format('%L has no such %s: %s', p_entity.name,
+                                                   replace(v_wrong.field, '_ids', ''), v_wrong.id),
+                                                   column = v_wrong.field;
+    end if;
+end $$;
+comment on function loci_internal.check_split(integer, loci_data.entities, jsonb) is
+    'Refuse a split that names what an entity does not have.';
+
+-- Ids that a split names in one of its lists; none where it names none. Pure.
+create or replace function loci_internal.split_ids(p_split jsonb, p_list text) returns uuid[]
+language sql immutable set search_path = ''
+return array(select jsonb_array_elements_text(coalesce(nullif(p_split -> p_list, 'null'), '[]'))::uuid);
+comment on function loci_internal.split_ids(jsonb, text) is
+    'Ids in a list of a split.';
+
 -- One entity is two: a new one comes out of it, with the edges, mentions (memory_ids) and aspects that are named, and
 -- aliases, which the old one loses. p_split: {name, type?, aliases?, edge_ids?, memory_ids?, aspect_ids?, reason?}. The
 -- name may be an alias of the old one; the type is the old one's unless stated. Undone like a merge. Returns the id of
@@ -14,7 +53,6 @@ declare
     v_new    record;
     v_old    loci_data.entities;
     v_at     timestamptz;
-    v_wrong  record;
     v_names  text[];
 begin
     perform loci_internal.lock_merges(v_ns);
@@ -25,26 +63,8 @@ begin
     if not found then
         raise serialization_failure using message = 'the entity was removed meanwhile', hint = 'Try again.';
     end if;
-    select w.field, w.id into v_wrong
-    from (select 'edge_ids' as field, i as id,
-          exists (select from loci_data.edges e where e.namespace_id = v_ns and e.id = i::uuid
-                 and v_old.id in (e.source_id, e.target_id) and e.superseded_at is null) as there
-          from jsonb_array_elements_text(coalesce(nullif(p_split -> 'edge_ids', 'null'), '[]')) i
-          union all
-          select 'memory_ids', i, exists (select from loci_data.memory_mentions m where m.namespace_id = v_ns
-                                          and m.memory_id = i::uuid and m.entity_id = v_old.id)
-          from jsonb_array_elements_text(coalesce(nullif(p_split -> 'memory_ids', 'null'), '[]')) i
-          union all
-          select 'aspect_ids', i,
-                 exists (select from loci_data.aspects a where a.namespace_id = v_ns and a.id = i::uuid
-                         and a.entity_id = v_old.id)
-          from jsonb_array_elements_text(coalesce(nullif(p_split -> 'aspect_ids', 'null'), '[]')) i) w
-    where not w.there limit 1;
-    if found then
-        raise no_data_found using message = format('%L has no such %s: %s', v_old.name,
-                                                   replace(v_wrong.field, '_ids', ''), v_wrong.id),
-                                                   column = v_wrong.field;
-    elsif exists (select from loci_data.entities e where e.namespace_id = v_ns
+    perform loci_internal.check_split(v_ns, v_old, p_split);
+    if exists (select from loci_data.entities e where e.namespace_id = v_ns
                   and e.canonical_name = v_new.canonical_name and e.merged_into is null) then
         raise unique_violation using message = format('an entity named %L exists', v_new.name), column = 'name',
             constraint = 'entities_canonical_name_key';
@@ -65,15 +85,12 @@ begin
     insert into loci_data.entity_merges (namespace_id, id, kind, kept_id, merged_id, reason, decided_at, decided_by)
     values (v_ns, merge_id, 'split', v_old.id, split_entity.id, left(p_split ->> 'reason', 1000), v_at,
             loci.current_agent());
-    perform loci_internal.move_aspects(v_ns, v_old.id, split_entity.id,
-                                       array(select jsonb_array_elements_text(
-                                           coalesce(nullif(p_split -> 'aspect_ids', 'null'), '[]'))::uuid), v_at);
+    perform loci_internal.move_aspects(v_ns, v_old.id, split_entity.id, loci_internal.split_ids(p_split, 'aspect_ids'),
+                                       v_at);
     perform loci_internal.move_mentions(v_ns, v_old.id, split_entity.id,
-                                        array(select jsonb_array_elements_text(
-                                            coalesce(nullif(p_split -> 'memory_ids', 'null'), '[]'))::uuid));
+                                        loci_internal.split_ids(p_split, 'memory_ids'));
     perform loci_internal.move_edges(v_ns, merge_id, v_old.id, split_entity.id,
-                                     array(select jsonb_array_elements_text(
-                                         coalesce(nullif(p_split -> 'edge_ids', 'null'), '[]'))::uuid), v_at);
+                                     loci_internal.split_ids(p_split, 'edge_ids'), v_at);
     return next;
 end $$;
 comment on function loci_api.split_entity(text, text, jsonb) is

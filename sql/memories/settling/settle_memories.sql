@@ -1,5 +1,24 @@
 -- Pairs settled by an agent.
 
+-- End the links between two lineages that say that they contradict each other, or what was decided of them before; a
+-- link that says the same from the newer to the older one stays.
+create or replace function loci_internal.close_other_verdicts(p_namespace_id integer, p_newer uuid, p_older uuid,
+                                                              p_verdict text, p_at timestamptz) returns void
+language sql volatile set search_path = ''
+as $$
+    update loci_data.memory_links l set superseded_at = greatest(p_at, l.recorded_at + interval '1 microsecond')
+    from (select o.source_id, o.target_id, o.type from loci_data.memory_links o
+          where o.namespace_id = p_namespace_id and o.superseded_at is null
+            and (o.source_id, o.target_id) in ((p_newer, p_older), (p_older, p_newer))
+            and o.type in ('contradicts', 'replaces', 'corrects', 'both_true')
+            and (o.source_id, o.type) is distinct from (p_newer, p_verdict)
+          order by o.source_id, o.target_id, o.type for update) t
+    where l.namespace_id = p_namespace_id and l.source_id = t.source_id and l.target_id = t.target_id
+      and l.type = t.type and l.superseded_at is null
+$$;
+comment on function loci_internal.close_other_verdicts(integer, uuid, uuid, text, timestamptz) is
+    'End links between two lineages that another verdict replaces.';
+
 -- Say which of two memories holds, where one may outdate the other. p_verdict: replaces (the older one was true until
 -- the newer one began), corrects (the older one was never true), both_true. Both are current, of different lineages;
 -- they need not be linked. A link of that type from the newer to the older one says what was decided, in the place of
@@ -36,16 +55,7 @@ begin
         raise invalid_parameter_value using column = 'older',
             message = format('memories %s and %s are versions of one lineage', p_newer, p_older);
     end if;
-    update loci_data.memory_links l set superseded_at = greatest(v_at, l.recorded_at + interval '1 microsecond')
-    from (select o.source_id, o.target_id, o.type from loci_data.memory_links o
-          where o.namespace_id = v_ns and o.superseded_at is null
-            and (o.source_id, o.target_id) in ((v_newer.lineage_id, v_older.lineage_id),
-                                               (v_older.lineage_id, v_newer.lineage_id))
-            and o.type in ('contradicts', 'replaces', 'corrects', 'both_true')
-            and (o.source_id, o.type) is distinct from (v_newer.lineage_id, p_verdict)
-          order by o.source_id, o.target_id, o.type for update) t
-    where l.namespace_id = v_ns and l.source_id = t.source_id and l.target_id = t.target_id and l.type = t.type
-      and l.superseded_at is null;
+    perform loci_internal.close_other_verdicts(v_ns, v_newer.lineage_id, v_older.lineage_id, p_verdict, v_at);
     perform loci_api.link_memories(p_namespace, p_newer, p_older, p_verdict, 1);
     if p_verdict <> 'both_true' then
         v_older.valid_to := case p_verdict when 'replaces' then greatest(v_newer.valid_from, v_older.valid_from)
