@@ -17,9 +17,9 @@ from service.jobs.job import Job
 from service.llm.answer_parsing import Answer
 from service.llm.schemas import at_most, share, text_of
 from service.resources import Resources
-from service.text.dates import Resolved, remove_expressions, resolve_dates
 from service.text.guards import find_invented_marks, find_missing_marks, kept_share
 from service.text.marks import Read
+from service.text.relative_dates import Resolved, remove_expressions, resolve_dates
 from service.text.subject import format_statement
 
 MOST_ENTRIES = 10  # memories that one becomes

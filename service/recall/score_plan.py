@@ -15,7 +15,7 @@ from service.recall.fusion import add_weighted_scores, normalise_scores, recipro
 from service.recall.question import Question
 from service.recall.relevance import OTHERS, Evidence
 from service.recall.sources import unpack_hit
-from service.text.periods import Period, period_of
+from service.text.question_times import Period, period_of
 from service.text.relations import IDLE
 
 MEAN_OF_FEW = 5  # hits by meaning with which the mean of the namespace counts for half: of two it says what these mean

@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from service.text.dates import remove_expressions, resolve_dates
+from service.text.relative_dates import remove_expressions, resolve_dates
 
 WEDNESDAY = date(2026, 11, 18)
 

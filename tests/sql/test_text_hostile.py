@@ -12,9 +12,9 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
-from service.text import dates, fact_splitting, proper_nouns, sensitive
+from service.text import fact_splitting, proper_nouns, relative_dates, sensitive
 from service.text.corrections import complete_correction
-from service.text.periods import period_of
+from service.text.question_times import period_of
 from tests.factories import World
 from tests.services import PATIENCE
 
@@ -53,7 +53,7 @@ def test_what_marks_a_number_on_the_way_may_stand_in_a_text(world: World) -> Non
         fact_splitting.split_facts,
         sensitive.is_sensitive,
         proper_nouns.find_names,
-        lambda text: dates.resolve_dates(text, date(2026, 1, 1)),
+        lambda text: relative_dates.resolve_dates(text, date(2026, 1, 1)),
         lambda text: period_of(text, datetime(2026, 1, 1, tzinfo=UTC)),
         lambda text: complete_correction(text, text),
     ],

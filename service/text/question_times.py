@@ -1,6 +1,6 @@
 """The time that a question asks about: yesterday, last summer, in May 2023, since Tuesday, two weeks ago.
 
-English and German, told from the moment at which it is asked. A small grammar over `dates`; a question without a word of time is
+English and German, told from the moment at which it is asked. A small grammar over `relative_dates`; a question without a word of time is
 read once.
 """
 
@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 
-from service.text.dates import WEEKDAYS, resolve_dates
+from service.text.relative_dates import WEEKDAYS, resolve_dates
 
 READ_CHARACTERS = 2000  # characters of a question
 AROUND_WEEKS = timedelta(days=3)  # two weeks ago is about a day

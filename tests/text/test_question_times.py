@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from service.text.periods import period_of
+from service.text.question_times import period_of
 
 ASKED = datetime(2026, 11, 27, 10, tzinfo=UTC)  # a Friday
 
