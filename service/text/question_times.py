@@ -1,7 +1,7 @@
 """The time that a question asks about: yesterday, last summer, in May 2023, since Tuesday, two weeks ago.
 
-English and German, told from the moment at which it is asked. A small grammar over `relative_dates`; a question without a word of time is
-read once.
+English and German, told from the moment at which it is asked. A small grammar over service/text/relative_dates.py. A question
+without a word of time is read once.
 """
 
 import re
