@@ -28,7 +28,7 @@ from tests.services import Api, Service, new_api, ok, serve
 
 __all__ = ["pytest_sessionstart"]  # a hook
 
-SAMPLE = 8  # cases of a test that are run on every change, where its mark says no other number
+SAMPLE = 5  # cases of a test that are run on every change, where its mark says no other number
 GARBAGE = 20_000  # objects that may be garbage until somebody looks
 # What takes long, or waits for processes and not for the processor: the other worker works beside it.
 LONGEST = (

@@ -1,4 +1,4 @@
-"""A day of three agents in one namespace: a user's session, a patrol and a subagent, for 50 turns at once, each with a key of its own."""
+"""A day of three agents in one namespace: a user's session, a patrol and a subagent, for 30 turns at once, each with a key of its own."""
 
 import threading
 from collections import Counter
@@ -16,7 +16,7 @@ from tests.databases import Server
 from tests.services import PATIENCE, Service, eventually, ok, serve
 
 Row = dict[str, Any]
-TURNS = 50  # more than the twenty that a context replays
+TURNS = 30  # more than the twenty that a context replays
 SUBJECTS = ("Alice", "Bob", "Carla", "David", "Emine")
 DOINGS = ("moved to Lisbon", "adopted a cat called Pixel", "plays the cello", "works on the RockBot project", "is allergic to nuts",
           "runs the marathon in May", "paints with Carla", "lost a bicycle at the station")  # fmt: skip

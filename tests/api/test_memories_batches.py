@@ -54,6 +54,7 @@ def test_an_atomic_batch_writes_all(api: Api) -> None:
     assert api.size()["memories"] == 50
 
 
+@pytest.mark.release
 @pytest.mark.row("M10")
 def test_ten_thousand_items_are_taken(start_service: Callable[..., Service]) -> None:
     with new_api(start_service(worker=False)) as api:  # nobody indexes them all meanwhile

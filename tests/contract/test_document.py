@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import random
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,13 +14,16 @@ import pytest
 
 from tests.catalogue import PYTHONPATH, ROOT
 from tests.databases import Server
-from tests.services import PATIENCE, Service, serve
+from tests.replay import seed_of
+from tests.services import PATIENCE, Service, openapi_document, serve
 
 KEY = "held-to-the-document"
 # Routes whose replies do not end; their own tests read them.
 ENDLESS: list[str] = ["/api/v1/events"]
-# What the document allows is sent on every change; what it forbids, and ways through several routes, before a release.
+# On every change, what the document allows is sent to some of the paths, drawn by the seed of the run; before a release everything is
+# sent to all of them, what it forbids among it, and on ways through several routes.
 QUICK = ("--phases", "examples,coverage", "--mode", "positive")
+SHARE = 5  # one path of so many
 STEPS = 20  # of each way through several routes; the coverage of what the document says needs no number
 THOROUGH = 25  # times as many, and examples drawn by lot, of which one a route would be no other than the coverage has
 
@@ -46,8 +50,8 @@ def keyed(server: Server) -> Iterator[Service]:
 
 
 @pytest.mark.row("REST")
-@pytest.mark.parametrize("asked", [QUICK, pytest.param((), marks=pytest.mark.release)], ids=["allowed", "everything"])
-def test_the_service_keeps_to_its_document(keyed: Service, tmp_path: Path, asked: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.release)], ids=["some paths", "all paths"])
+def test_the_service_keeps_to_its_document(keyed: Service, tmp_path: Path, pytestconfig: pytest.Config, whole: bool) -> None:
     thorough = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
     phases = f"""
 [phases.stateful.generation]
@@ -58,11 +62,15 @@ enabled = {str(thorough).lower()}
 max-examples = {THOROUGH}
 """
     (config := tmp_path / "schemathesis.toml").write_text(Path(__file__).with_name("schemathesis.toml").read_text() + phases)
-    excluded = [option for path in ENDLESS for option in ("--exclude-path", path)]
+    chosen = [option for path in ENDLESS for option in ("--exclude-path", path)]
+    if not whole:
+        paths = sorted(set(openapi_document()["paths"]) - set(ENDLESS))
+        drawn = random.Random(f"{seed_of(pytestconfig)}").sample(paths, len(paths) // SHARE)
+        chosen = [*QUICK, *(option for path in drawn for option in ("--include-path", path))]
     made = subprocess.run(
         [
             *(str(Path(sys.executable).with_name("schemathesis")), "--config-file", str(config)),
-            *("run", f"{keyed.url}/openapi.json", "--url", keyed.url, "-H", f"Authorization: Bearer {KEY}", *asked, *excluded),
+            *("run", f"{keyed.url}/openapi.json", "--url", keyed.url, "-H", f"Authorization: Bearer {KEY}", *chosen),
         ],
         cwd=tmp_path,
         # What hypothesis knows of Unicode is read, and not made again.

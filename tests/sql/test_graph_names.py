@@ -331,6 +331,7 @@ def test_names_that_begin_alike_cost_nothing_but_their_own_place(world: World) -
     assert world.value(read) - before <= 2100
 
 
+@pytest.mark.release
 def test_more_crowded_beginnings_than_are_skipped_one_by_one_are_all_found(world: World) -> None:
     words = ["red", "green", "blue", "black", "white", "brown"]
     know(world, *(f"the {word} {n}" for word in words for n in range(2001)))

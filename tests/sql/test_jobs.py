@@ -295,6 +295,7 @@ def test_a_namespace_with_many_jobs_holds_another_up_by_few_of_them(queue: Queue
     assert [it for it in taken if it != one] == many
 
 
+@pytest.mark.release
 def test_thousands_of_jobs_that_wait_hold_up_neither_another_namespace_nor_whoever_asks_for_one(queue: Queue) -> None:
     world, other, began = queue.world, new_world(queue.world.connection), time.monotonic()
     world.rows(

@@ -218,6 +218,7 @@ def large(own_database: Database) -> Iterator[tuple[World, dict[UUID, int], NDAr
         yield world, {id_: n for n, id_ in enumerate(ids)}, vectors
 
 
+@pytest.mark.release
 @pytest.mark.row("G11")
 def test_the_index_finds_what_the_exact_scan_finds(large: tuple[World, dict[UUID, int], NDArray[np.float32]]) -> None:
     world, ids, vectors = large
@@ -228,6 +229,7 @@ def test_the_index_finds_what_the_exact_scan_finds(large: tuple[World, dict[UUID
     assert hits >= 190
 
 
+@pytest.mark.release
 def test_a_type_in_a_large_namespace_returns_all_there_is(large: tuple[World, dict[UUID, int], NDArray[np.float32]]) -> None:
     world, _, vectors = large
     assert len(similar(world, vectors[3], 600, type="rare")) == 220
