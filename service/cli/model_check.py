@@ -13,6 +13,7 @@ from service.llm.factory import make_model
 from service.llm.model import ChatModel, Completion, InvalidAnswer, ModelError, Usage
 from service.llm.prompts import BadPrompt, Prompts
 from service.llm.schemas import schema_of, text_of
+from service.models.calls import find_room
 from service.settings import LLMSettings, Settings
 
 TRIAL_SECONDS = 60.0  # for all trials, where nobody says how many
@@ -90,9 +91,11 @@ async def _run_trial(model: ChatModel, settings: LLMSettings, trial: Trial, prom
     try:
         sizes = await model.measure()
         things = trial.count_fitting_things(prompts, sizes, settings)
+        messages = trial.make_messages(prompts, things)
+        find_room(messages, trial.answer, trial.numbers(things), sizes, settings)
         async with asyncio.timeout(patience):
             answer = await model.complete(
-                trial.make_messages(prompts, things),
+                messages,
                 schema=trial.make_schema(prompts, things, sizes, settings.max_tokens),
                 title=trial.purpose,
                 deadline=patience + 1,

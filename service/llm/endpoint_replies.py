@@ -242,8 +242,8 @@ class NewerName(TemporaryFailure):
 
 
 def code_of(said: Any) -> str:
-    """The short code or type of an error, in brackets; nothing else of it."""
+    """The short code or type of an error, in brackets, which says more than its status; nothing else of it."""
     error = said.get("error") if isinstance(said, dict) else None
     named = [error.get(key) for key in ("code", "type")] if isinstance(error, dict) else []
-    code = next((str(name) for name in named if name and CODE.fullmatch(str(name))), None)
+    code = next((str(name) for name in named if name and CODE.fullmatch(str(name)) and not str(name).isdigit()), None)
     return f" ({code})" if code else ""

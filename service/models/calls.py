@@ -134,18 +134,8 @@ async def ask_model(
         raise NeedsModel
     messages = messages_of(resources.prompts, prompt, data)
     sizes = await resources.model.measure()
-    most, least = resources.settings.llm.max_tokens, least_tokens(answer, numbers)
-    size = size_of(messages, form_of(answer, numbers, messages, sizes, sizes.answer_room(most)))
-    sent = sizes.estimate_tokens(size)
-    if sizes.context is not None:
-        if sizes.fitting_share(size, most) < 1:
-            raise TooLong(
-                f"the prompt has about {sent:,} tokens, and its answer needs room for {sizes.answer_room(most):,}: "
-                f"together more than the context of {sizes.context:,} (LOCI_LLM__CONTEXT)"
-            )
-        most = min(most, sizes.context - round(sent * SPARE))
-    if most < least:
-        raise TooLong(f"the answer may need {least:,} tokens; there is room for {most:,} (LOCI_LLM__MAX_TOKENS, LOCI_LLM__CONTEXT)")
+    sent, most = find_room(messages, answer, numbers, sizes, resources.settings.llm)
+    least = least_tokens(answer, numbers)
     async with resources.model.slot(deadline) as left:  # before the call is written down, which has an end
         call = await reserve_call(
             resources,
@@ -161,6 +151,25 @@ async def ask_model(
         )
         schema = form_of(answer, numbers, messages, sizes, call.completion_tokens)
         return await _complete_and_parse(call, resources.model, messages, answer, schema=schema, deadline=left, failures=failures)
+
+
+def find_room(
+    messages: list[Message], answer: type[Answer], numbers: Numbers | None, sizes: Sizes, settings: LLMSettings
+) -> tuple[int, int]:
+    """About how many tokens a prompt has, and those that its answer may have. Raises TooLong."""
+    most, least = settings.max_tokens, least_tokens(answer, numbers)
+    size = size_of(messages, form_of(answer, numbers, messages, sizes, sizes.answer_room(most)))
+    sent = sizes.estimate_tokens(size)
+    if sizes.context is not None:
+        if sizes.fitting_share(size, most) < 1:
+            raise TooLong(
+                f"the prompt has about {sent:,} tokens, and its answer needs room for {sizes.answer_room(most):,}: "
+                f"together more than the context of {sizes.context:,} (LOCI_LLM__CONTEXT)"
+            )
+        most = min(most, sizes.context - round(sent * SPARE))
+    if most < least:
+        raise TooLong(f"the answer may need {least:,} tokens; there is room for {most:,} (LOCI_LLM__MAX_TOKENS, LOCI_LLM__CONTEXT)")
+    return sent, most
 
 
 def messages_of(prompts: Prompts, prompt: str, data: Any) -> list[Message]:

@@ -164,6 +164,15 @@ def test_doctor_finds_that_an_endpoint_cuts_prompts(loci: Loci, monkeypatch: pyt
     assert any("the endpoint cuts prompts" in found[name][1] and not found[name][0] for name in TRIED)
 
 
+def test_doctor_says_which_purposes_have_no_room_in_a_context(
+    loci: Loci, monkeypatch: pytest.MonkeyPatch, endpoint: ModelServer
+) -> None:
+    configure(monkeypatch, ENDPOINT=endpoint.url, MODEL="scripted", CONTEXT="256")
+    found = examined(loci)
+    assert all(not found[name][0] and "more than the context of 256 (LOCI_LLM__CONTEXT)" in found[name][1] for name in TRIED)
+    assert [request.purpose for request in endpoint.chats] == ["doctor"]
+
+
 def test_doctor_names_the_purpose_whose_answer_is_of_no_use(
     loci: Loci, monkeypatch: pytest.MonkeyPatch, endpoint: ModelServer
 ) -> None:

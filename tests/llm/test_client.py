@@ -557,6 +557,15 @@ async def test_a_refusal_is_final_and_names_the_setting_to_look_at(
     assert "canary" not in str(raised.value)
 
 
+@pytest.mark.parametrize("code", [400, "400", None])
+async def test_a_refusal_names_its_type_where_its_code_says_no_more_than_its_status(
+    endpoint: ModelServer, models: list[EndpointModel], code: Any
+) -> None:
+    endpoint.script = [status(400, {"error": {"message": "m", "code": code, "type": "exceed_context_size_error"}})]
+    with pytest.raises(ModelError, match=r"answered 400 \(exceed_context_size_error\); look at LOCI_LLM__CONTEXT"):
+        await ask(model_of(endpoint.url, models))
+
+
 @pytest.mark.parametrize("code", ["the canary sang, and sang", "x" * 100, ["canary"], {"canary": 1}, 3.5])
 async def test_a_code_that_is_none_is_not_repeated(endpoint: ModelServer, models: list[EndpointModel], code: Any) -> None:
     endpoint.script = [status(401, {"error": {"message": "m", "code": code}})]
