@@ -88,7 +88,6 @@ def test_a_link_leads_to_what_the_words_do_not(api: Api) -> None:
     )
 
 
-@pytest.mark.row("R1")
 @pytest.mark.parametrize(
     ("question", "found"), [("Oslo", ["Alice moved to Oslo", "she sold that flat"]), ("sold", ["she sold that flat"])]
 )
