@@ -1,37 +1,35 @@
 -- Documents are added to the lexical index.
 
--- Put one memory into the lexical index, as index_documents does many: what nearly all statements add. Its words are
--- cut once, and no two of its postings share a term, so nothing is grouped.
+-- Put one memory into the lexical index, as index_documents does many: what nearly all statements add. No two postings
+-- of one text share a term, so nothing is grouped. A text whose terms are more than its words goes the way of many.
 create or replace function loci_internal.index_document(p_memory loci_data.memories) returns void
 language plpgsql volatile security definer set search_path = '' set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 as $$
 declare
-    v_language regconfig := (select n.language from loci_data.namespaces n where n.id = p_memory.namespace_id);
     v_body     constant text := loci_internal.indexed_text(p_memory);
-    v_document tsvector := loci_internal.cut_words(v_language, v_body);
-    v_length   bigint := loci_internal.count_terms(v_document);
+    v_document tsvector;
 begin
-    insert into loci_data.memory_texts (namespace_id, memory_id, document)
-    values (p_memory.namespace_id, p_memory.id, v_document);
-    if loci_internal.is_plain_text(v_body) then
-        insert into loci_data.postings (namespace_id, term, size, entries)
-        select p_memory.namespace_id, hashtextextended(u.lexeme, 0), 1,
-               array[loci_internal.pack_posting(p_memory.doc_id, cardinality(u.positions), v_length)]
-        from unnest(v_document) u;
-    else
-        with term as (
-            select d.term, d.frequency, sum(d.frequency) over () as length
-            from loci_internal.document_terms(v_language, v_body) d
-        ), posted as (
-            insert into loci_data.postings (namespace_id, term, size, entries)
-            select p_memory.namespace_id, t.term, 1,
-                   array[loci_internal.pack_posting(p_memory.doc_id, t.frequency, t.length::bigint)]
-            from term t
-        )
-        select coalesce(sum(t.frequency), 0) into v_length from term t;
+    if not loci_internal.is_plain_text(v_body) then
+        perform loci_internal.index_documents(p_memory.namespace_id, array[p_memory.id]);
+        return;
     end if;
-    insert into loci_data.corpus_counts (namespace_id, documents, terms) values (p_memory.namespace_id, 1, v_length);
+    v_document := loci_internal.cut_words((select n.language from loci_data.namespaces n
+                                           where n.id = p_memory.namespace_id), v_body);
+    with document as (
+        insert into loci_data.memory_texts (namespace_id, memory_id, document)
+        values (p_memory.namespace_id, p_memory.id, v_document)
+    ), term as materialized (
+        select u.lexeme, cardinality(u.positions) as frequency, sum(cardinality(u.positions)) over () as length
+        from unnest(v_document) u
+    ), posted as (
+        insert into loci_data.postings (namespace_id, term, size, entries)
+        select p_memory.namespace_id, hashtextextended(t.lexeme, 0), 1,
+               array[loci_internal.pack_posting(p_memory.doc_id, t.frequency, t.length)]
+        from term t
+    )
+    insert into loci_data.corpus_counts (namespace_id, documents, terms)
+    select p_memory.namespace_id, 1, coalesce(sum(t.frequency), 0) from term t;
 end $$;
 comment on function loci_internal.index_document(loci_data.memories) is
     'Add a memory to memory_texts, postings and corpus_counts.';
