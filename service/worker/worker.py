@@ -11,7 +11,8 @@ transaction that completes it. A worker that dies gives its claims back.
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from functools import partial
 
@@ -23,7 +24,9 @@ from db.access import analysts
 from db.cancellation import raise_if_cancelled
 from db.graph import decay as db_decay
 from db.graph import names
+from db.graph.names import MemoryToName
 from db.models import calls, embeddings
+from db.models.embeddings import EntityToEmbed, MemoryToEmbed
 from db.pool import OPERATOR, Origin, Pool, Transaction, open_transaction
 from db.recall import lexical_index
 from db.retries import Backoff
@@ -64,7 +67,6 @@ STOP_SELDOM = 10.0  # where there is no analyst
 LOWER_EVERY = 0.1
 SCHEDULE_EVERY = 20.0
 SEQUENCED = 10_000  # changes that one transaction moves into the feed
-MORE = 31  # rows of a batch behind which more can wait: n namespaces give at least BATCH / n of one and one of each other
 Step = Callable[[], Awaitable[bool]]
 Pause = Callable[[], float]  # seconds
 
@@ -354,7 +356,7 @@ class Worker:
                 read = [(row["namespace_id"], row["memory_id"]) for row in claimed]
                 await names.store_found_names(tx, found=found, read=read)
         WORK_ROWS.labels("names").inc(len(claimed))
-        return len(claimed) >= MORE
+        return _fills_share(claimed)
 
     async def _embed_batch(self, provider: Provider, queue: Queue[C]) -> bool:
         async with self._open_transaction("store_memory_vectors", behind=True) as tx:
@@ -368,7 +370,13 @@ class Worker:
                 stored = await embed_and_store(tx, queue, used.provider, claimed)
         EMBEDDED.inc(stored)
         WORK_ROWS.labels("vectors").inc(stored)
-        return stored > 0 and len(claimed) >= MORE  # what is being changed is not tried again at once
+        return stored > 0 and _fills_share(claimed)  # what is being changed is not tried again at once
+
+
+def _fills_share(claimed: Sequence[MemoryToEmbed | EntityToEmbed | MemoryToName]) -> bool:
+    """Whether more can wait behind a batch: a namespace of it has as many rows as its share is, where all of them wait."""
+    rows = Counter(row["namespace_id"] for row in claimed)
+    return max(rows.values()) >= BATCH_TEXTS // len(rows)
 
 
 async def register_model(pool: Pool, provider: Provider) -> int | None:

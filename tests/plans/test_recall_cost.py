@@ -19,12 +19,13 @@ from bench.measure import Figure
 from db import memories
 from db.jobs import jobs
 from db.pool import OPERATOR, JsonObject, Pool, Transaction, make_pool, open_transaction
+from service.models.vectors import BATCH_TEXTS
 from service.operations.feed import Feed
 from service.recall.pipeline import recall_memories
 from service.recall.question import ARMS, Question
 from service.resources import Resources
 from service.settings import Settings
-from service.worker.worker import MORE, Worker
+from service.worker.worker import Worker
 from tests.databases import Database
 from tests.factories import World, new_world
 
@@ -182,7 +183,10 @@ async def test_a_transaction_within_a_transaction_is_a_savepoint(own_database: D
 @pytest.mark.row("R1")
 @pytest.mark.anyio
 async def test_the_worker_goes_round_again_only_where_more_can_wait(own_database: Database, namespace: str) -> None:
-    write = "select count(*)::integer from loci_api.remember(%(namespace)s, %(items)s)"
+    with own_database.app_sessions.borrowed(autocommit=True) as session:
+        session.execute("select set_config('loci.agent', '00000000-0000-0000-0000-000000000000', false)")
+        other = new_world(session).name
+    share = BATCH_TEXTS // 2
 
     def left() -> int:
         with own_database.admin_sessions.borrowed(autocommit=True) as owner:
@@ -190,15 +194,23 @@ async def test_the_worker_goes_round_again_only_where_more_can_wait(own_database
             assert row is not None
             return int(row["n"])
 
+    async def write(pool: Pool, name: str, count: int) -> None:
+        async with open_(pool, name, "writer") as tx:
+            items = Jsonb([{"content": f"{count} of them, the number {number}"} for number in range(count)])
+            await tx.run("select count(*) from loci_api.remember(%(namespace)s, %(items)s)", items=items)
+
     async with make_pool(own_database.app_url, size=2) as pool:
         worker = Worker(pool, None)
         while await worker.name_batch():
             pass
-        for count, again in ((1, False), (MORE - 1, False), (MORE, True)):
-            async with open_(pool, namespace, "writer") as tx:
-                items = Jsonb([{"content": f"{count} of them, the number {number}"} for number in range(count)])
-                assert await tx.value(int, write, items=items) == count
+        for here, there, again in ((1, 0, False), (BATCH_TEXTS - 1, 0, False), (BATCH_TEXTS, 0, True),
+                                   (share - 1, 3, False), (share + 9, 2, True), (share + 10, share + 11, True)):  # fmt: skip
+            await write(pool, namespace, here)
+            await write(pool, other, there)
             assert await worker.name_batch() is again
+            assert (left() > 0) <= again  # what is left is asked for at once
+            while await worker.name_batch():
+                pass
             assert left() == 0
 
 
