@@ -22,10 +22,10 @@ from psycopg.types.json import Jsonb
 from psycopg_pool import AsyncConnectionPool
 
 from db import traces
+from db.models.vectors import register_vector_rows
 from db.pipeline import Pipeline, PipelinedConnection, Sent
 from db.pool_quota import Name, PoolQuota, ShareLimits
 from db.time_limits import TimeLimits
-from db.vectors import register_vector_rows
 
 R = TypeVar("R")
 JsonObject = dict[str, Any]  # as it comes out of a column of JSON

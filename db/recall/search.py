@@ -17,11 +17,11 @@ from pgvector import Vector
 from psycopg.types.json import Jsonb
 
 from db.memories import MemoryRow
+from db.models.vectors import VectorRows
 from db.pipeline import Sent
 from db.pool import JsonObject, Transaction
 from db.sessions.conversations import FoundTurn
 from db.sessions.working_memory import FoundEntry
-from db.vectors import VectorRows
 
 ARM_STEPS = ("lexical", "vector", "entities", "graph", "walk")  # of loci_api.recall_arms
 EXPANSION_STEPS = ("neighbours", "hierarchy", "names")  # of loci_api.expand_recall_hits
