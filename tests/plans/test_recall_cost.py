@@ -301,6 +301,33 @@ def test_settings_and_rights_of_a_recall_are_resolved_once_a_statement(tracked: 
     assert sum(made.values()) <= 55, made  # one for each of ten results says whom it is about
 
 
+def test_names_that_lead_nowhere_are_not_followed(tracked: World) -> None:
+    ids = [tracked.write(f"I paint the gate of Alderley House, {number}", source="Joanna")["id"] for number in range(3)]
+    tracked.row(
+        "select loci_api.store_found_names(array_fill(%(ns_id)s, array[3]), %(memories)s, %(names)s)",
+        memories=ids,
+        names=["Alderley House"] * 3,
+    )
+    documents = [row["doc_id"] for row in tracked.rows("select doc_id from loci.search_text(%(ns)s, 'gate')")]
+
+    def asked(query: str) -> dict[str, int]:
+        def ask() -> None:
+            tracked.rows("select * from loci_api.recall_arms(%(ns)s, %(query)s, null, %(arms)s)", query=query, arms=list(ARMS))
+            tracked.rows(
+                "select * from loci_api.expand_recall_hits(%(ns)s, %(query)s, %(d)s::bigint[], %(d)s::bigint[], %(arms)s)",
+                query=query,
+                d=documents,
+                arms=list(ARMS),
+            )
+
+        return counted(tracked.connection, ask)
+
+    by_name = asked("Who owns Alderley House?")
+    assert by_name["loci_api.recall_graph_arm"] == by_name["loci_api.memories_sharing_names"] == 1
+    assert "loci_internal.search_graph" not in by_name  # it was only read out of texts, and no edge touches it
+    assert "loci_api.memories_sharing_names" not in asked("What does Joanna say of Alderley House?")  # she speaks
+
+
 @pytest.mark.row("R1")
 def test_a_write_calls_no_more_functions_than_it_did(tracked: World) -> None:
     texts = iter(TEXTS)
