@@ -50,7 +50,7 @@ class ExtractionInput:
     types: frozenset[str]
     names: dict[str, str] = field(default_factory=dict)
     read: Read = field(default_factory=Readings)
-    places: dict[str, frozenset[int]] = field(default_factory=dict)  # where names stand, as far as it was asked
+    places: dict[str, frozenset[int]] = field(default_factory=dict)  # positions of names that were looked up so far
 
     def canonical_name(self, text: str) -> str:
         """A text as names are compared."""

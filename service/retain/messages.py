@@ -133,7 +133,7 @@ def _make_facts(message: Message, body: Remember, place: int) -> list[JsonObject
 async def remember_messages(resources: Resources, body: Remember, *, read: Read, write: Write[T]) -> T:
     """Keep turns and retain facts, in one transaction; a dry run keeps nothing.
 
-    Where others have said a part of it meanwhile, it begins again with what is new then.
+    If another call has taken in a part of the conversation meanwhile, this one begins again with the rest.
     """
     said, until = await read(lambda tx: read_messages(tx, body)), patience_for_models(resources)
     for _ in range(TAKE_IN_TRIES):

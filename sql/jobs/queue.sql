@@ -117,7 +117,7 @@ comment on function loci_internal.dequeue_deleted_job() is
 create or replace trigger jobs_deleted after delete on loci_data.jobs
     for each row execute function loci_internal.dequeue_deleted_job();
 
--- Trigger on the queue: what becomes of a place in it becomes of its job. The end that a job has stated itself
+-- Trigger on the queue: a job gets the state of its row in the queue. The end that a job has stated itself
 -- (finish_job) stands. A place that is over is deleted: the queue holds what waits or runs, the rest is history in
 -- loci.jobs. The queue says "failed" of a job whose worker was lost after it was to be cancelled; it is cancelled.
 -- Security definer: workers write the queue, and nothing of Loci's; procrastinate's own triggers need its path.

@@ -25,7 +25,7 @@ comment on function loci_internal.export_columns(text) is
     'Columns of a kind of line in an export, from the catalogue.';
 
 -- The first line of an export: the namespace itself, its own settings, how many lines of each kind follow, and with
--- p_vectors the active model whose vectors are among them. kinds: the same counts, to be read without the line. Admin.
+-- p_vectors the active model whose vectors are among them. kinds: the counts of that line as a column. Admin.
 -- Cost: counts of every table of the namespace by index. Security definer: reads them all. Errors: 42501, P0002, 22023
 -- (vectors asked for, and no model is active).
 create or replace function loci_api.export_header(p_namespace text, p_vectors boolean default false)

@@ -318,7 +318,7 @@ def test_no_more_is_listed_than_the_limit_whatever_it_is(client: LociClient) -> 
 # Asking
 
 
-def test_a_question_is_answered_with_what_was_asked_for(client: LociClient) -> None:
+def test_recall_sends_its_options_and_reads_the_answer(client: LociClient) -> None:
     client.memories.write("The build runs at night.", category="work/ci")
     client.memories.write("Bread is baked at night.", category="home")
     answer = client.recall("when does the build run", arms=["lexical"], category="work", explain=True)

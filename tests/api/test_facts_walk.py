@@ -174,7 +174,7 @@ def test_filters_and_times_apply_inside_the_walk(api: Api, alice: dict[str, str]
     assert "green tea is what she drinks" not in api.found("Alice", arms=["walk"])
 
 
-def test_the_walk_goes_over_strong_edges_in_a_recall_too_but_their_rules_stay_there(api: Api) -> None:
+def test_the_walk_of_a_recall_follows_strong_edges_and_leaves_out_the_rules_beyond_them(api: Api) -> None:
     far = api.write("the engine is made of brass")["id"]
     api.post("/edges", {"source": "Alice", "type": "builds", "target": "Engine", "strength": 0.5})
     under = aspect(api, "Engine", weight=0.5)

@@ -16,7 +16,7 @@ def removed(api: Api) -> tuple[str, str]:
     return zeus, known_at
 
 
-def test_a_deleted_entity_is_gone_and_was_there(api: Api) -> None:
+def test_a_deleted_entity_is_gone_now_and_still_there_in_the_past(api: Api) -> None:
     zeus, known_at = removed(api)
     for ref in (zeus, "Zeus"):
         problem(api.get(f"/entities/{ref}"), 404, "not-found")

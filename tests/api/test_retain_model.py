@@ -251,7 +251,7 @@ def test_what_changed_while_the_model_thought_is_decided_anew(api: Api) -> None:
     assert [row["content"] for row in history] == ["Alice lives in Munich", "Alice lives in Rome", "Alice's home is Berlin"]
 
 
-def test_what_always_changes_is_decided_by_rules_in_the_end(api: Api) -> None:
+def test_facts_that_change_at_every_try_are_decided_by_rules(api: Api) -> None:
     old = api.write("Alice lives in Munich")
 
     def say(data: Row) -> Row:

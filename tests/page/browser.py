@@ -72,7 +72,7 @@ class Browser:
         for line in self.process.stdout:
             reply = json.loads(line)
             if reply["id"] != number:
-                continue  # of one whose asker was interrupted
+                continue  # the answer to a request whose sender was interrupted
             if "error" in reply:
                 raise WentWrong(reply["error"])
             return reply["result"]

@@ -96,7 +96,7 @@ def test_a_spell_that_is_believed_no_longer_is_there_with_the_time_in_which_it_w
     assert (spells(world), spells(world, believed=False)) == ([(day(0), day(10))], [(day(0), None)])
 
 
-def test_an_end_alone_of_something_unheard_of_is_refused_by_name(world: World) -> None:
+def test_an_end_alone_of_an_unknown_edge_is_refused_by_name(world: World) -> None:
     with pytest.raises(errors.InvalidParameterValue) as raised:
         observe(world, KIEL, {**ACME, "valid_to": day(0)})
     assert raised.value.diag.column_name == "edges[1].valid_from"

@@ -254,7 +254,7 @@ def test_a_subtree_goes_with_its_root_and_leaves_what_has_moved_away(chain: tupl
     assert broken(world) == []
 
 
-def test_a_place_that_is_deleted_takes_the_paths_over_it_along(owned: World) -> None:
+def test_a_deleted_placement_takes_the_paths_over_it_along(owned: World) -> None:
     nodes: list[UUID] = []
     for n in range(5):
         nodes.append(owned.write(f"node {n}", **({"parent_id": nodes[-1]} if nodes else {}))["id"])
