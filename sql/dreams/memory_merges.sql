@@ -1,19 +1,10 @@
 -- Merges of memories: one takes the place of several.
 
--- Write the memories that stand for several others, and forget those. Its fields are computed, not asked of a model:
--- true since the earliest of them, as important and as sure as the most, reinforced as often as all together; tags of
--- all, metadata of all (the earliest's where they differ), merged_from and first_recorded_at in it. Everything that
--- hung on the sources hangs on it (repoint_memory_references). p_merges: [{id, sources: [{id}], content, category,
--- tags}], id of the memory to be. The caller has locked the sources. Errors: those of remember.
-create or replace function loci_internal.merge_memories(p_namespace_id integer, p_namespace text, p_merges jsonb)
-returns void
-language plpgsql volatile set search_path = '' set enable_seqscan = off
+-- Make the memories that merges of others become, as remember takes them (item): [{made, place, observations,
+-- last_observed_at, item}]. See merge_memories.
+create or replace function loci_internal.make_merged_items(p_namespace_id integer, p_merges jsonb) returns jsonb
+language sql stable set search_path = ''
 as $$
-declare
-    v_made jsonb;
-begin
-    -- at once: who has it together with others cannot have it alone without a deadlock
-    perform loci_internal.lock_hierarchy(p_namespace_id, true);
     with source as materialized (
         select (t.step ->> 'id')::uuid as made, t.place, t.step, (i.value ->> 'id')::uuid as id
         from jsonb_array_elements(p_merges) with ordinality t(step, place)
@@ -56,7 +47,26 @@ begin
                ) as item
         from known k group by k.made, k.place, k.step
     )
-    select jsonb_agg(to_jsonb(m) order by m.place) into v_made from made m;
+    select jsonb_agg(to_jsonb(m) order by m.place) from made m
+$$;
+comment on function loci_internal.make_merged_items(integer, jsonb) is
+    'Memories that merges of others become.';
+
+-- Write the memories that stand for several others, and forget those. Its fields are computed, not asked of a model:
+-- true since the earliest of them, as important and as sure as the most, reinforced as often as all together; tags of
+-- all, metadata of all (the earliest's where they differ), merged_from and first_recorded_at in it. Everything that
+-- hung on the sources hangs on it (repoint_memory_references). p_merges: [{id, sources: [{id}], content, category,
+-- tags}], id of the memory to be. The caller has locked the sources. Errors: those of remember.
+create or replace function loci_internal.merge_memories(p_namespace_id integer, p_namespace text, p_merges jsonb)
+returns void
+language plpgsql volatile set search_path = '' set enable_seqscan = off
+as $$
+declare
+    v_made jsonb;
+begin
+    -- at once: who has it together with others cannot have it alone without a deadlock
+    perform loci_internal.lock_hierarchy(p_namespace_id, true);
+    v_made := loci_internal.make_merged_items(p_namespace_id, p_merges);
     perform count(*) from loci_api.remember(p_namespace, jsonb_path_query_array(v_made, '$[*].item'));
     update loci_data.memories m set observations = t.observations,
         last_observed_at = greatest(t.last_observed_at, m.valid_from)

@@ -51,6 +51,36 @@ end $$;
 comment on function loci_internal.change_attribute(integer, uuid, jsonb, timestamptz) is
     'Change figures, end and status of an attribute.';
 
+-- Refuse a change that an attribute cannot have. Errors: 22023 naming the field, 23P01 (active, though its memory is
+-- not).
+create or replace function loci_internal.check_attribute_change(p_namespace_id integer, p_old loci_data.attributes,
+                                                                p_changes jsonb) returns void
+language plpgsql stable set search_path = ''
+as $$
+declare
+    v_fault text := loci_internal.first_invalid_attribute_field(
+        p_changes, '{content,status,confidence,importance,valid_from,valid_to}');
+begin
+    v_fault := coalesce(v_fault, case
+        when p_changes ? 'content' and p_changes ? 'status' then 'status'
+        when p_changes ? 'content' and p_old.status <> 'active' then 'content'
+        when p_changes ? 'valid_from' and not p_changes ? 'content' then 'valid_from' end);
+    if v_fault is not null then
+        raise invalid_parameter_value using
+            message = format('%s: %s is not a valid change of this attribute', v_fault,
+                             left((p_changes -> v_fault)::text, 100)), column = v_fault,
+            hint = 'Content of an active attribute is replaced, from valid_from on; status changes apart.';
+    elsif p_changes ->> 'status' = 'active'
+        and (select f.over from loci_internal.fact_span(p_namespace_id, p_old.id) f) then
+        raise exclusion_violation using column = 'status', constraint = 'attributes_memory',
+            message = format('attribute %s refers to memory %s, which was corrected or forgotten', p_old.id,
+                             p_old.memory_id),
+            hint = 'Restore the memory, or state the attribute anew without it.';
+    end if;
+end $$;
+comment on function loci_internal.check_attribute_change(integer, loci_data.attributes, jsonb) is
+    'Refuse a change that an attribute cannot have.';
+
 -- Change an attribute, never losing what it was. New content is a new attribute in its place, by a decision (replaced):
 -- the old one is true until the new one's valid_from, and again, where the new one is taken back. status, importance,
 -- confidence and valid_to change the row itself; all else follows (refold_facts), and trigger attributes_belief keeps
@@ -70,8 +100,6 @@ as $$
 #variable_conflict use_column
 declare
     v_namespace_id integer := loci_internal.authorize(p_namespace, 'writer');
-    v_fault        text := loci_internal.first_invalid_attribute_field(p_changes,
-        '{content,status,confidence,importance,valid_from,valid_to}');
     v_old          loci_data.attributes;
     v_new          uuid;
     v_superseded   uuid[] := '{}';
@@ -81,21 +109,7 @@ declare
     v_status       text := p_changes ->> 'status';
 begin
     v_old := loci_internal.lock_attribute(v_namespace_id, p_id);
-    v_fault := coalesce(v_fault, case
-        when p_changes ? 'content' and p_changes ? 'status' then 'status'
-        when p_changes ? 'content' and v_old.status <> 'active' then 'content'
-        when p_changes ? 'valid_from' and not p_changes ? 'content' then 'valid_from' end);
-    if v_fault is not null then
-        raise invalid_parameter_value using
-            message = format('%s: %s is not a valid change of this attribute', v_fault,
-                             left((p_changes -> v_fault)::text, 100)), column = v_fault,
-            hint = 'Content of an active attribute is replaced, from valid_from on; status changes apart.';
-    elsif v_status = 'active' and (select f.over from loci_internal.fact_span(v_namespace_id, p_id) f) then
-        raise exclusion_violation using column = 'status', constraint = 'attributes_memory',
-            message = format('attribute %s refers to memory %s, which was corrected or forgotten', p_id,
-                             v_old.memory_id),
-            hint = 'Restore the memory, or state the attribute anew without it.';
-    end if;
+    perform loci_internal.check_attribute_change(v_namespace_id, v_old, p_changes);
     if p_changes ? 'content' and p_changes ->> 'content' <> v_old.content then
         select n.id, n.recorded_at, n.superseded, n.proposed into v_new, v_at, v_superseded, v_proposed
         from loci_internal.write_attribute(v_namespace_id, v_old.aspect_id, jsonb_build_object(

@@ -1,5 +1,34 @@
 -- Writes of attributes: new ones, changes, and what is wrong with one.
 
+-- Lock what an attribute stands on: its memory, which is returned, if it has one, and its aspect. Errors: P0002 (one of
+-- them does not exist, or the entity was removed), 22023 (a forgotten memory).
+create or replace function loci_internal.lock_bases(p_namespace_id integer, p_aspect_id uuid, p_memory_id uuid)
+returns loci_data.memories
+language plpgsql volatile set search_path = ''
+as $$
+declare
+    v_memory loci_data.memories;
+begin
+    select m.* into v_memory from loci_data.memories m where m.namespace_id = p_namespace_id
+        and m.id = p_memory_id for share;
+    perform from loci_data.aspects a where a.namespace_id = p_namespace_id and a.id = p_aspect_id for no key update;
+    if not found or exists (  -- or its entity was removed
+            select from loci_data.aspects a join loci_data.entities e on e.namespace_id = p_namespace_id
+                and e.id = a.entity_id
+            where a.namespace_id = p_namespace_id and a.id = p_aspect_id and e.merged_into is not null) then
+        raise no_data_found using message = format('aspect %s does not exist', p_aspect_id), column = 'aspect_id';
+    elsif p_memory_id is not null and v_memory.id is null then
+        raise no_data_found using message = format('memory %s does not exist', p_memory_id),
+            column = 'memory_id';
+    elsif v_memory.status <> 'active' then
+        raise invalid_parameter_value using column = 'memory_id', hint = 'Restore it first.',
+            message = format('memory_id must not be a forgotten memory: %s is forgotten', v_memory.id);
+    end if;
+    return v_memory;
+end $$;
+comment on function loci_internal.lock_bases(integer, uuid, uuid) is
+    'Lock the aspect and the memory of a new attribute.';
+
 -- Insert an attribute and let it take its place among its siblings: those that it contradicts are superseded by it, or
 -- it by them if it is back-dated. It is valid from now, where its memory is valid now, else from when that is. A fact
 -- in the same words, by the same memory, is only counted, unless other times are stated. p_replaces: the sibling whose
@@ -22,21 +51,7 @@ begin
             message = format('%s: %s is not valid for an attribute', v_fault,
                              coalesce(left((p_attribute -> v_fault)::text, 100), 'null')), column = v_fault;
     end if;
-    select m.* into v_memory from loci_data.memories m where m.namespace_id = p_namespace_id
-        and m.id = (p_attribute ->> 'memory_id')::uuid for share;
-    perform from loci_data.aspects a where a.namespace_id = p_namespace_id and a.id = p_aspect_id for no key update;
-    if not found or exists (  -- or its entity was removed
-            select from loci_data.aspects a join loci_data.entities e on e.namespace_id = p_namespace_id
-                and e.id = a.entity_id
-            where a.namespace_id = p_namespace_id and a.id = p_aspect_id and e.merged_into is not null) then
-        raise no_data_found using message = format('aspect %s does not exist', p_aspect_id), column = 'aspect_id';
-    elsif p_attribute ->> 'memory_id' is not null and v_memory.id is null then
-        raise no_data_found using message = format('memory %s does not exist', p_attribute ->> 'memory_id'),
-            column = 'memory_id';
-    elsif v_memory.status <> 'active' then
-        raise invalid_parameter_value using column = 'memory_id', hint = 'Restore it first.',
-            message = format('memory_id must not be a forgotten memory: %s is forgotten', v_memory.id);
-    end if;
+    v_memory := loci_internal.lock_bases(p_namespace_id, p_aspect_id, (p_attribute ->> 'memory_id')::uuid);
     recorded_at := clock_timestamp();
     superseded := '{}';
     proposed := '{}';

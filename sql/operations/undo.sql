@@ -117,11 +117,7 @@ declare
     v_begun   record := loci_internal.begin_undo(v_ns, p_id);
     v_kinds   text[] := v_begun.kinds;
     v_changed record;
-    v_left    uuid[];
-    v_merges  integer := 0;
-    v_counts  jsonb := '{}';
-    v_new     record;
-    v_kept    integer := 0;  -- entities that stay
+    v_done    record;
 begin
     if not exists (select from loci_internal.net_merge_changes(v_ns, p_id)) then
         v_kinds := array_remove(v_kinds, 'merge');
@@ -145,45 +141,9 @@ begin
                     else '' end,
             hint = 'Undo the later operation first, or send skip_changed to undo the rest.';
     end if;
-    v_left := v_changed.ids;
-    if 'merge' = any (v_kinds) then
-        v_merges := loci_internal.undo_merges(v_ns, p_namespace, p_id);
-        v_counts := v_counts || jsonb_build_object('merge', v_merges);
-    end if;
-    if 'entity' = any (v_kinds) and v_merges = 0 then
-        v_counts := v_counts || jsonb_build_object('entity', loci_internal.undo_entities(v_ns, p_id, v_left));
-    end if;
-    if v_kinds @> '{memory,attribute}' then
-        perform loci_internal.undo_attribute_sources(v_ns, p_id, v_left);
-    end if;
-    if 'memory' = any (v_kinds) then
-        v_counts := v_counts || jsonb_build_object('memory', loci_internal.undo_memories(v_ns, p_id, v_left));
-    end if;
-    if 'placement' = any (v_kinds) then
-        v_counts := v_counts || jsonb_build_object('placement', loci_internal.undo_placements(v_ns, p_id, v_left));
-    end if;
-    if 'link' = any (v_kinds) then
-        v_counts := v_counts || jsonb_build_object('link', loci_internal.undo_links(v_ns, p_id, v_left));
-    end if;
-    if v_merges = 0 then
-        v_counts := v_counts || jsonb_build_object('edge', loci_internal.undo_edges(v_ns, p_id, v_left));
-        if v_kinds && '{aspect,attribute,supersession}' then
-            v_counts := v_counts || jsonb_build_object('attribute', loci_internal.undo_attributes(v_ns, p_id, v_left));
-        end if;
-    end if;
-    if v_kinds && '{edge_type,namespace}' then
-        v_counts := v_counts || jsonb_build_object('setting', loci_internal.undo_settings(v_ns, p_namespace, p_id));
-    end if;
-    if 'grant' = any (v_kinds) then
-        v_counts := v_counts || jsonb_build_object('grant', loci_internal.undo_grants(v_ns, p_id, v_left));
-    end if;
-    if 'entity' = any (v_kinds) and v_merges = 0 then
-        v_new := loci_internal.undo_new_entities(v_ns, p_id, v_left);
-        v_counts := v_counts || jsonb_build_object('entity', v_new.removed + (v_counts -> 'entity')::integer);
-        v_kept := v_new.kept;
-    end if;
+    v_done := loci_internal.undo_steps(v_ns, p_namespace, p_id, v_kinds, v_changed.ids);
     undoes := p_id;
-    undone := (select coalesce(jsonb_object_agg(c.key, c.value), '{}') from jsonb_each(v_counts) c
+    undone := (select coalesce(jsonb_object_agg(c.key, c.value), '{}') from jsonb_each(v_done.counts) c
                where c.value <> '0');
     if v_changed.count = 0 or undone <> '{}' or exists (select from loci_data.outbox o where o.namespace_id = v_ns
             and o.operation_id = loci_internal.current_operation_id()) then
@@ -192,7 +152,7 @@ begin
         delete from loci_data.operations o where o.namespace_id = v_ns and o.id = loci_internal.current_operation_id();
         perform set_config('loci.undoes', '', true);
     end if;
-    skipped := loci_internal.undo_skipped(v_ns, v_begun.stays, v_kept, v_changed.count, v_changed.kinds);
+    skipped := loci_internal.undo_skipped(v_ns, v_begun.stays, v_done.kept, v_changed.count, v_changed.kinds);
     conflicts := v_changed.first_ones;
     decaying := exists (select from loci_data.decay_changes c where c.namespace_id = v_ns and c.finished_at is null);
     return next;

@@ -1,5 +1,26 @@
 -- Changes of entities: update, pin, touch, deletion.
 
+-- Refuse fields that no entity has, and nulls where it must have a value. Errors: 22023 naming the field.
+create or replace function loci_internal.check_entity_fields(p_changes jsonb) returns void
+language plpgsql immutable set search_path = ''
+as $$
+declare
+    v_unknown text := (select k from jsonb_object_keys(p_changes) k
+                       where k not in ('name', 'type', 'aliases', 'description', 'metadata', 'confidence')
+                       order by k limit 1);
+    v_null    text := (select k from unnest(array['name', 'type', 'confidence', 'aliases']) k
+                       where p_changes -> k = 'null' limit 1);
+begin
+    if v_unknown is not null then
+        raise invalid_parameter_value using message = format('an entity has no field %L to change', v_unknown),
+            column = v_unknown;
+    elsif v_null is not null then
+        raise invalid_parameter_value using message = format('%s must not be null', v_null), column = v_null;
+    end if;
+end $$;
+comment on function loci_internal.check_entity_fields(jsonb) is
+    'Refuse changes that no entity can have.';
+
 -- Change what an entity says of itself: name, type, aliases, description, metadata, confidence. A field that is given
 -- replaces the old value; the id of a merged one means the one that it went into; null clears description and metadata.
 -- A new name makes the old one an alias, so that it still leads here: the last of those that there are, or of those
@@ -21,23 +42,13 @@ declare
     v_old          loci_data.entities;
     v_new          record;
     v_aliases      text[];
-    v_field        text := (select k from jsonb_object_keys(p_changes) k
-                            where k not in ('name', 'type', 'aliases', 'description', 'metadata', 'confidence')
-                            order by k limit 1);
 begin
     select e.* into v_old from loci_data.entities e where e.namespace_id = v_namespace_id and e.id = v_id
         for no key update;
     if not found then
         raise no_data_found using message = format('entity %s does not exist', p_id), column = 'id';
-    elsif v_field is not null then
-        raise invalid_parameter_value using message = format('an entity has no field %L to change', v_field),
-            column = v_field;
     end if;
-    v_field := (select k from unnest(array['name', 'type', 'confidence', 'aliases']) k
-                where p_changes -> k = 'null' limit 1);
-    if v_field is not null then
-        raise invalid_parameter_value using message = format('%s must not be null', v_field), column = v_field;
-    end if;
+    perform loci_internal.check_entity_fields(p_changes);
     select * into v_new
     from loci_internal.parse_entities(jsonb_build_array(jsonb_build_object('name', v_old.name) || p_changes));
     if exists (select from loci_data.entities e

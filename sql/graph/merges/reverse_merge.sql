@@ -146,6 +146,47 @@ $$;
 comment on function loci_internal.edges_returned_by_split(integer, jsonb, uuid) is
     'Edges to record when a merge is undone, at the merged entity.';
 
+-- Refuse to undo a merge or a split whose entities or edges were merged again later, or removed. Errors: 23505.
+create or replace function loci_internal.refuse_later_merge(p_namespace_id integer, p_merge loci_data.entity_merges)
+returns void
+language plpgsql stable set search_path = ''
+as $$
+declare
+    v_later   uuid;
+    v_removed text;
+begin
+    select m.id into v_later
+    from loci_data.entity_merges m
+    join loci_data.entities e on e.namespace_id = p_namespace_id and e.id = m.merged_id and e.merged_into = m.kept_id
+    where m.namespace_id = p_namespace_id and m.kind = 'merge' and m.undone_at is null and m.id <> p_merge.id
+      and (m.merged_id = p_merge.kept_id or p_merge.kind = 'split' and m.merged_id = p_merge.merged_id)
+    order by m.id desc limit 1;
+    if not found then  -- or edges of it have been moved on
+        select g.id into v_later
+        from loci_data.edge_moves m
+        join loci_data.edge_moves n on n.namespace_id = p_namespace_id and n.old_id = m.new_id and n.part <> 'undone'
+             and n.merge_id <> p_merge.id
+        join loci_data.entity_merges g on g.namespace_id = p_namespace_id and g.id = n.merge_id and g.undone_at is null
+             and g.id > p_merge.id
+        where m.namespace_id = p_namespace_id and m.merge_id = p_merge.id
+        order by g.id desc limit 1;
+    end if;
+    if found then
+        raise unique_violation using message = format('what it merged was merged again later, by merge %s', v_later),
+            column = 'id',
+            hint = 'Undo that one first.';
+    end if;
+    select e.name into v_removed from loci_data.entities e
+    where e.namespace_id = p_namespace_id and e.id in (p_merge.kept_id, p_merge.merged_id) and e.merged_into = e.id
+    order by e.id limit 1;
+    if found then
+        raise unique_violation using message = format('%L was removed since', v_removed), column = 'id',
+            hint = 'Undo its removal first.';
+    end if;
+end $$;
+comment on function loci_internal.refuse_later_merge(integer, loci_data.entity_merges) is
+    'Refuse to undo a merge that later ones rest on.';
+
 -- Undo a merge, or a split. Merges may be undone in any order, unless a later one moved the same things again (the kept
 -- entity, or an edge that this one moved): that one is undone first. Undoing a split is a merge of the two, which can
 -- be undone again; its id is returned. Undoing twice is a conflict. p_choice: {keep_names?, edge_ids?}. Undoing a split
@@ -160,8 +201,6 @@ as $$
 declare
     v_namespace_id integer := loci_internal.authorize(p_namespace, 'writer');
     v_merge        loci_data.entity_merges;
-    v_later        uuid;
-    v_removed      text;
 begin
     perform loci_internal.lock_merges(v_namespace_id);
     select m.* into v_merge from loci_data.entity_merges m where m.namespace_id = v_namespace_id and m.id = p_id;
@@ -170,34 +209,7 @@ begin
     elsif v_merge.undone_at is not null then
         raise unique_violation using message = format('merge %s was undone already', p_id), column = 'id';
     end if;
-    select m.id into v_later
-    from loci_data.entity_merges m
-    join loci_data.entities e on e.namespace_id = v_namespace_id and e.id = m.merged_id and e.merged_into = m.kept_id
-    where m.namespace_id = v_namespace_id and m.kind = 'merge' and m.undone_at is null and m.id <> p_id
-      and (m.merged_id = v_merge.kept_id or v_merge.kind = 'split' and m.merged_id = v_merge.merged_id)
-    order by m.id desc limit 1;
-    if not found then  -- or edges of it have been moved on
-        select g.id into v_later
-        from loci_data.edge_moves m
-        join loci_data.edge_moves n on n.namespace_id = v_namespace_id and n.old_id = m.new_id and n.part <> 'undone'
-             and n.merge_id <> p_id
-        join loci_data.entity_merges g on g.namespace_id = v_namespace_id and g.id = n.merge_id and g.undone_at is null
-             and g.id > p_id
-        where m.namespace_id = v_namespace_id and m.merge_id = p_id
-        order by g.id desc limit 1;
-    end if;
-    if found then
-        raise unique_violation using message = format('what it merged was merged again later, by merge %s', v_later),
-            column = 'id',
-            hint = 'Undo that one first.';
-    end if;
-    select e.name into v_removed from loci_data.entities e
-    where e.namespace_id = v_namespace_id and e.id in (v_merge.kept_id, v_merge.merged_id) and e.merged_into = e.id
-    order by e.id limit 1;
-    if found then
-        raise unique_violation using message = format('%L was removed since', v_removed), column = 'id',
-            hint = 'Undo its removal first.';
-    end if;
+    perform loci_internal.refuse_later_merge(v_namespace_id, v_merge);
     aliases := '{}';
     edges := '[]';
     if v_merge.kind = 'merge' then
