@@ -36,7 +36,7 @@ from tests.distributed.servers import Servers, running_servers
 from tests.services import eventually, ok, serve
 
 VECTORS = {"provider": "static"}
-SETTINGS = {"LOCI_EMBEDDING__PROVIDER": "static", "LOCI_RERANK__PROVIDER": "none"}
+SETTINGS = {"LOCI_EMBEDDING__PROVIDER": "static", "LOCI_RERANK__PROVIDER": "none", "LOCI_LOG_LEVEL": "WARNING"}
 TEXTS = ("painted boat", "sold apples to", "wrote a letter to", "repaired the roof of")
 
 
@@ -128,7 +128,7 @@ def reading(pair: Pair) -> Iterator[Reader]:
 def missed(reader: Reader, name: str, last: int) -> int:
     """How many changes of a namespace a reader of all has not been told in a minute behind the last one."""
     ends = time.monotonic() + 60
-    while (found := sum(space == name for space, _ in reader.told)) < last and time.monotonic() < ends:
+    while (found := sum(space == name for space, _ in list(reader.told))) < last and time.monotonic() < ends:
         time.sleep(0.5)
     return last - found
 

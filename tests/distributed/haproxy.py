@@ -49,6 +49,7 @@ class HAProxy:
             "/etc/haproxy/cells": str(self.maps),
             "/run/haproxy": str(self.folder),
             "bind :8420": f"bind 127.0.0.1:{self.port}",
+            "timeout check 3s": f"timeout check {PATIENCE:.0f}s",  # a slow cell is not away
             "127.0.0.1:8405": f"127.0.0.1:{free_port()}",
         }.items():
             text = text.replace(word, place)

@@ -184,10 +184,10 @@ def test_one_haproxy_is_killed_and_the_other_answers_the_same(routed: Routed) ->
         moved = routed.team(2)
         routed.known(moved, 2, 1)  # whoever writes the maps goes on without the one that has gone
         for each in (name, moved):
-            assert second.client(**{"X-Namespace": each}).get("/memories").status_code == 200
+            eventually(lambda each=each: second.client(**{"X-Namespace": each}).get("/memories").status_code == 200)
     finally:
         first.start()
-    assert first.client(**{"X-Namespace": moved}).get("/memories").status_code == 200
+    eventually(lambda: first.client(**{"X-Namespace": moved}).get("/memories").status_code == 200)
 
 
 @dataclass
@@ -296,7 +296,7 @@ def test_haproxy_killed_anywhere_in_a_move_loses_nothing_and_its_clients_go_on(r
         finally:
             first.start()
     routed.known(name, 1)
-    assert first.client(**{"X-Namespace": name}).get("/memories").status_code == 200
+    eventually(lambda: first.client(**{"X-Namespace": name}).get("/memories").status_code == 200)
     assert told_of(routed, 1, name) == everything_of(writers)
 
 
