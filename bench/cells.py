@@ -212,13 +212,14 @@ class Load:
 
 
 def measure_throughput(servers: list[Servers], seconds: float) -> Load:
-    """Calls of four clients over two namespaces, spread over cells; a cell alone has two processes for requests."""
+    """Calls of four clients over two namespaces, spread over cells, each with a process for requests."""
     with ExitStack() as stack:
         addresses, processes = [], [each.primary.pid for each in servers]
         for each in servers:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="loci-bench-")))
-            settings = {"LOCI_DATABASE_URL": each.database.app_url, "LOCI_WORKERS": str(2 // len(servers)), **SETTINGS}
-            address, pid = stack.enter_context(running(folder, environment=settings))
+            address, pid = stack.enter_context(
+                running(folder, environment={"LOCI_DATABASE_URL": each.database.app_url, **SETTINGS})
+            )
             addresses.append(address)
             processes.append(pid)
         places = [f"{addresses[nth % len(addresses)]}/api/v1" for nth in range(2)]

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -57,7 +57,13 @@ class HAProxy:
         with (self.folder / "log").open("ab") as log:
             command = [str(PROGRAM), "-f", str(self.folder / "haproxy.cfg"), "-f", str(self.maps / "cells.cfg")]
             self.process = subprocess.Popen(command, stdout=log, stderr=log)
-        eventually(lambda: self.socket.exists() and self.ask("show info"))
+        eventually(self.answers)
+
+    def answers(self) -> bool:
+        """Whether it listens: its socket is there a moment before."""
+        with suppress(OSError):
+            return bool(self.ask("show info"))
+        return False
 
     def ask(self, command: str) -> str:
         """What it says to a command."""
