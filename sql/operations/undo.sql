@@ -71,31 +71,60 @@ comment on function loci_internal.begin_undo(integer, uuid) is
     'Lock an operation that is to be undone, and begin the one that does it; the kinds of things that it changed. '
     'Errors: P0002, 23505.';
 
--- Which kinds of things did an operation change? {kinds: {kind: count}}; erased: kinds of which it deleted something
--- for good; swept: true where some of its changes are not kept any more. Index changes_operation.
-create or replace function loci_internal.changed_kinds(p_namespace_id integer, p_operation uuid) returns jsonb
-language sql stable set search_path = '' set enable_seqscan = off
+-- Undo the kinds of changes that an operation made, but of things to leave alone (p_left): how many of each kind came
+-- back, and how many entities stay (kept), because something else rests on them by now. The caller holds the locks.
+create or replace function loci_internal.undo_steps(p_namespace_id integer, p_namespace text, p_id uuid, p_kinds text[],
+                                                    p_left uuid[], out counts jsonb, out kept integer)
+language plpgsql volatile set search_path = ''
 as $$
-    with noted as materialized (
-        select x.kind, x.action, sum(x.count) as count, sum(x.moved) as moved from (
-            select c.kind, c.action, count(*) as count, count(*) as moved from loci_data.changes c
-            where c.namespace_id = p_namespace_id and c.operation_id = p_operation group by c.kind, c.action
-            union all
-            select o.kind, o.action, count(*), 0 from loci_data.outbox o
-            where o.namespace_id = p_namespace_id and o.operation_id = p_operation group by o.kind, o.action) x
-        group by x.kind, x.action
-    )
-    select jsonb_strip_nulls(jsonb_build_object(
-        'kinds', (select coalesce(jsonb_object_agg(k.kind, k.count), '{}')
-                  from (select n.kind, sum(n.count) as count from noted n group by n.kind) k),
-        'erased', (select string_agg(n.kind, ', ' order by n.kind) from noted n
-                   where n.action = 'erased' and n.kind <> all ('{turn,working_memory,key,grant,invitation}')),
-        'swept', (select true where (select coalesce(sum(t.count), 0) from loci_data.operation_counts t
-                                     where t.namespace_id = p_namespace_id and t.operation_id = p_operation)
-                                    > (select coalesce(sum(n.moved), 0) from noted n))))
-$$;
-comment on function loci_internal.changed_kinds(integer, uuid) is
-    'Kinds of things that an operation changed.';
+declare
+    v_merges integer := 0;
+    v_new    record;
+begin
+    counts := '{}';
+    kept := 0;
+    if 'merge' = any (p_kinds) then
+        v_merges := loci_internal.undo_merges(p_namespace_id, p_namespace, p_id);
+        counts := counts || jsonb_build_object('merge', v_merges);
+    end if;
+    if 'entity' = any (p_kinds) and v_merges = 0 then
+        counts := counts || jsonb_build_object('entity', loci_internal.undo_entities(p_namespace_id, p_id, p_left));
+    end if;
+    if p_kinds @> '{memory,attribute}' then
+        perform loci_internal.undo_attribute_sources(p_namespace_id, p_id, p_left);
+    end if;
+    if 'memory' = any (p_kinds) then
+        counts := counts || jsonb_build_object('memory', loci_internal.undo_memories(p_namespace_id, p_id, p_left));
+    end if;
+    if 'placement' = any (p_kinds) then
+        counts := counts
+            || jsonb_build_object('placement', loci_internal.undo_placements(p_namespace_id, p_id, p_left));
+    end if;
+    if 'link' = any (p_kinds) then
+        counts := counts || jsonb_build_object('link', loci_internal.undo_links(p_namespace_id, p_id, p_left));
+    end if;
+    if v_merges = 0 then
+        counts := counts || jsonb_build_object('edge', loci_internal.undo_edges(p_namespace_id, p_id, p_left));
+        if p_kinds && '{aspect,attribute,supersession}' then
+            counts := counts
+                || jsonb_build_object('attribute', loci_internal.undo_attributes(p_namespace_id, p_id, p_left));
+        end if;
+    end if;
+    if p_kinds && '{edge_type,namespace}' then
+        counts := counts
+            || jsonb_build_object('setting', loci_internal.undo_settings(p_namespace_id, p_namespace, p_id));
+    end if;
+    if 'grant' = any (p_kinds) then
+        counts := counts || jsonb_build_object('grant', loci_internal.undo_grants(p_namespace_id, p_id, p_left));
+    end if;
+    if 'entity' = any (p_kinds) and v_merges = 0 then
+        v_new := loci_internal.undo_new_entities(p_namespace_id, p_id, p_left);
+        counts := counts || jsonb_build_object('entity', v_new.removed + (counts -> 'entity')::integer);
+        kept := v_new.kept;
+    end if;
+end $$;
+comment on function loci_internal.undo_steps(integer, text, uuid, text[], uuid[]) is
+    'Undo the kinds of changes that an operation made.';
 
 -- Undo an operation: everything that it changed becomes what it was before, as one more operation, which can be undone
 -- in turn; then the first is in force again. Nothing is deleted, and known_at shows what was believed before, between
