@@ -95,7 +95,7 @@ def figures() -> list[Figure]:
             0,
             0,
         ),
-        Figure("words in docs/", sum(len(path.read_text().split()) for path in (ROOT / "docs").rglob("*.md")), 75_000, 86_100),
+        Figure("words in docs/", sum(len(path.read_text().split()) for path in (ROOT / "docs").rglob("*.md")), 75_000, 87_000),
         Figure(
             "SQL functions in a file named neither after them nor for a behaviour",
             sum(item.name.split(".")[-1] != Path(item.path).stem and not names_its_behaviour(item.path) for item in sql),
