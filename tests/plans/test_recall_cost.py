@@ -19,7 +19,7 @@ from bench.measure import Figure
 from db import memories
 from db.jobs import jobs
 from db.pool import OPERATOR, JsonObject, Pool, Transaction, make_pool, open_transaction
-from service.models.vectors import BATCH_TEXTS
+from service.models.vector_batches import BATCH_TEXTS
 from service.operations.feed import Feed
 from service.recall.pipeline import recall_memories
 from service.recall.question import ARMS, Question
