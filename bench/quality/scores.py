@@ -32,8 +32,9 @@ def as_row(questions: QuestionSet, query: Row, found: list[str], choice: str, ms
 
 
 def clusters(questions: QuestionSet, rows: list[Row]) -> list[str]:
-    """What belongs together: a conversation where people speak, else each question alone."""
-    return [row["namespace"] if questions.dialogue else row["id"] for row in rows]
+    """What belongs together: a conversation where people speak in several, else each question alone."""
+    several = questions.dialogue and len({row["namespace"] for row in rows}) > 1
+    return [row["namespace"] if several else row["id"] for row in rows]
 
 
 def total(questions: QuestionSet, rows: list[Row], metric: str) -> Mean:

@@ -15,7 +15,7 @@ from bench.quality.answering import auc, calibration, left_out
 from bench.quality.asking import DEFAULT, Way, found_ids, parse_way, way
 from bench.quality.choosing import Choices, choose, choose_without_family, print_choices
 from bench.quality.cutting import cut_set, is_foreign, renamed
-from bench.quality.scores import as_row, difference, mean_with_error, measure_ranking, measure_ranks, measured
+from bench.quality.scores import as_row, clusters, difference, mean_with_error, measure_ranking, measure_ranks, measured
 from bench.quality.sets import QuestionSet, with_evidence
 from bench.quality.tables import print_summary
 from service.embedding.question_or_passage import known_form
@@ -264,3 +264,9 @@ def test_questions_for_which_nothing_is_to_be_found_are_not_asked() -> None:
     questions = paragraphs("wiki", 2)
     questions.queries[0]["evidence_ids"] = []
     assert [query["id"] for query in with_evidence(questions).queries] == ["wiki1"]
+
+
+@pytest.mark.parametrize(("namespaces", "expected"), [("cd", ["c", "d"]), ("cc", ["1", "2"])])
+def test_what_belongs_together_is_a_conversation_where_there_are_several(namespaces: str, expected: list[str]) -> None:
+    rows = [{"namespace": namespace, "id": str(nth)} for nth, namespace in enumerate(namespaces, start=1)]
+    assert clusters(chat(), rows) == expected
