@@ -38,12 +38,17 @@ class Child:
     process: asyncio.subprocess.Process
     channel: socket.socket
     began: float
+    was_late: bool = False
 
     async def wait_until_ready(self) -> bool:
         """Wait until it serves; False if it ends before, or takes too long."""
-        with suppress(TimeoutError, OSError):
+        try:
             async with asyncio.timeout(READY_SECONDS):
                 return await asyncio.get_running_loop().sock_recv(self.channel, 1) == b"1"
+        except TimeoutError:
+            self.was_late = True
+        except OSError:
+            pass
         return False
 
     async def end_process(self) -> None:
@@ -83,6 +88,8 @@ class Group:
                 self._children[place] = await self._start_child()
             for child in self._list_living():
                 if not await self._or_end(child.wait_until_ready()) and not self._ending.is_set():
+                    if child.was_late:
+                        raise Failure(f"a process was not ready within {READY_SECONDS:.0f} s")
                     raise Failure("a process ended before it was ready; the reason is printed above")
             for place in range(len(self._children)):
                 background.start_task(f"process {place}", partial(self._keep_running, place))
