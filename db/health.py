@@ -133,6 +133,7 @@ async def keeps_prepared_statements(connection: Connection, other: Connection) -
     While the other keeps the session busy in which something was prepared, another one must do it. True also where the pooler has
     no second session to give. Prepared statements are forgotten at the end: the session is somebody else's next.
     """
+    threshold, connection.prepare_threshold = connection.prepare_threshold, 0  # None: psycopg would prepare nothing
     try:
         await connection.execute("select 1", prepare=True)
         async with other.transaction():
@@ -146,6 +147,8 @@ async def keeps_prepared_statements(connection: Connection, other: Connection) -
         return False
     except TimeoutError:
         return True
+    finally:
+        connection.prepare_threshold = threshold
     return True
 
 

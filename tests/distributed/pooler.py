@@ -3,16 +3,24 @@
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
 from tests.distributed.servers import Node, free_port, owner
 from tests.services import eventually
+
+
+def listens(port: int) -> bool:
+    """Whether anybody does, on this machine."""
+    with suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+        return True
+    return False
 
 
 def need_pgbouncer() -> str:
@@ -58,7 +66,7 @@ logfile = {folder}/log
             cwd="/",
         )
         try:
-            eventually(reached.lives)
+            eventually(lambda: listens(reached.port))
             yield reached
         finally:
             running.send_signal(signal.SIGTERM)

@@ -6,6 +6,7 @@ import subprocess
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import psycopg
 from psycopg import sql
@@ -40,7 +41,7 @@ def save(server: Server, path: Path) -> None:
 
 def restore(server: Server, path: Path) -> Database:
     """The database that was saved, as it was."""
-    database = server.empty(f"{server.run}_{path.name.partition('.sql')[0].replace('.', '_')}")
+    database = server.empty(f"{server.run}_{path.name.partition('.sql')[0].replace('.', '_')}_{uuid4().hex[:8]}")
     asked = [program("psql", 16), "--quiet", "--no-psqlrc", "--set=ON_ERROR_STOP=1", "--dbname", database.admin_url]
     subprocess.run(asked, input=gzip.decompress(path.read_bytes()), check=True, capture_output=True)
     return database
