@@ -32,6 +32,7 @@ USES_BEFORE_PREPARED = 5
 PREPARED_AT_MOST = 300  # statements of a connection; each takes memory of the server's process
 LOOK_AGAIN_SECONDS = 0.5  # an event loop may say nothing of a socket that has failed: uvloop drops its reader
 WRITTEN_AT_ONCE = 16 * 1024  # bytes of statements that wait for each other
+CANCEL_AGAIN_SECONDS = 0.2  # until what does not end is cancelled again
 CANCEL_SECONDS = 5.0  # until a connection whose statement does not end is given up
 STALE = ("0A000", "26000")  # a migration has changed what a prepared statement returns; the server does not know it any more
 DONE = (pq.ExecStatus.TUPLES_OK, pq.ExecStatus.COMMAND_OK)
@@ -174,8 +175,11 @@ class Pipeline:
         try:
             async with asyncio.timeout(CANCEL_SECONDS):
                 await self._wait_until_writable()
-                if self._waiting:
+                while self._waiting:
                     await self.connection.cancel_safe(timeout=CANCEL_SECONDS)
+                    with suppress(TimeoutError):  # the server forgets what comes before the statement that it is meant for
+                        async with asyncio.timeout(CANCEL_AGAIN_SECONDS):
+                            await self.sync()
                 await self.sync()
         except (psycopg.Error, TimeoutError):
             return False

@@ -89,6 +89,13 @@ async def test_a_savepoint_takes_back_what_fails_in_it_also_where_nobody_read_it
         assert await tx.values(int, "select number from kept") == [2]
 
 
+def count_sleeping(database: Database) -> int:
+    """How many sessions are asleep there."""
+    with database.admin() as admin:
+        asked = "select from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'"
+        return admin.execute(asked).rowcount
+
+
 @pytest.mark.parametrize("single", [False, True])
 async def test_who_is_cancelled_ends_the_statement_and_the_next_one_gets_a_connection(
     own_database: Database, pool: Pool, single: bool
@@ -97,21 +104,18 @@ async def test_who_is_cancelled_ends_the_statement_and_the_next_one_gets_a_conne
         async with begun(pool, single=single) as tx:
             await tx.run("select pg_sleep(%(seconds)s)", seconds=3600)
 
-    def sleeping() -> int:
-        with own_database.admin() as admin:
-            found = admin.execute("select from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'")
-            return found.rowcount
-
     task = asyncio.create_task(sleep())
-    await asyncio.to_thread(eventually, lambda: sleeping() == 1)
+    await asyncio.to_thread(eventually, lambda: count_sleeping(own_database) == 1)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
     await answers(pool)
-    assert sleeping() == 0
+    assert count_sleeping(own_database) == 0
 
 
-async def test_who_is_cancelled_before_the_server_has_heard_of_a_statement_does_not_wait_for_it(pool: Pool) -> None:
+async def test_who_is_cancelled_before_the_server_has_heard_of_a_statement_does_not_wait_for_it(
+    own_database: Database, pool: Pool
+) -> None:
     sent = asyncio.Event()
 
     async def sleep() -> None:
@@ -126,6 +130,7 @@ async def test_who_is_cancelled_before_the_server_has_heard_of_a_statement_does_
     with pytest.raises(asyncio.CancelledError):
         await asyncio.wait_for(task, PATIENCE)
     await answers(pool)
+    assert count_sleeping(own_database) == 0
 
 
 async def test_a_single_statement_is_committed_before_its_result_is_read(own_database: Database, pool: Pool) -> None:
