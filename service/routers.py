@@ -2,7 +2,6 @@
 
 from functools import cache
 
-from fastapi import APIRouter
 from fastapi.routing import APIRoute
 from starlette.routing import BaseRoute
 
@@ -13,7 +12,7 @@ from service.facts.routes import aspect_routes, supersession_routes, walk_routes
 from service.graph.routes import edges, entities, merges, traversal
 from service.hierarchy import routes as hierarchy
 from service.http import documentation, page
-from service.http.large_bodies import BodyRoute
+from service.http.large_bodies import Router
 from service.http.middleware import API
 from service.jobs import routes as jobs
 from service.mcp.profiles import routes as profiles
@@ -27,7 +26,7 @@ from service.retain import routes as retain
 from service.sessions.routes import context, conversations, feedback, working_memory
 from service.transfer import routes as transfer
 
-ROUTERS: list[tuple[APIRouter, str]] = [
+ROUTERS: list[tuple[Router, str]] = [
     (recall.router, API),  # what is asked for most is found first: looking through all of them took a tenth of a recall
     (memories.router, API),
     (context.router, API),
@@ -67,11 +66,8 @@ ROUTERS: list[tuple[APIRouter, str]] = [
 @cache
 def shared_routes() -> tuple[BaseRoute, ...]:
     """The routes of them all, for every application of a process: what they take is worked out when they are first asked for."""
-    whole = APIRouter(generate_unique_id_function=lambda route: route.name)  # the operations log calls them so too
+    whole = Router()
     for router, prefix in ROUTERS:
-        for route in router.routes:
-            if type(route) is APIRoute:  # here at once, where all come by, so that none forgets it
-                route.__class__ = BodyRoute
         whole.include_router(router, prefix=prefix)
     return tuple(whole.routes)
 

@@ -7,17 +7,18 @@ import math
 import secrets
 from datetime import UTC, datetime
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from fastapi.responses import Response
 
 from db.access import browser_sessions
 from db.errors import Unauthorized
 from service.http.caller import KEY_NEEDED, CallerDependency
 from service.http.json_replies import reply_json
+from service.http.large_bodies import Router
 from service.http.session_cookie import PATH, hash_token, set_cookie
 from service.state import State
 
-router = APIRouter(include_in_schema=False)
+router = Router(include_in_schema=False)
 
 
 @router.post(PATH)

@@ -3,7 +3,7 @@
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Path, Query
+from fastapi import Path, Query
 from fastapi.responses import Response
 
 from db.retries import with_retries
@@ -29,14 +29,15 @@ from service.access import grants, keys
 from service.http.caller import CallerDependency
 from service.http.documented_problems import document_problems
 from service.http.json_replies import reply_json
+from service.http.large_bodies import Router
 from service.http.parameters import Cursor, Limit, NamespaceInPath
 from service.paging import parse_position
 
-key_routes = APIRouter(tags=["keys"])
+key_routes = Router(tags=["keys"])
 KeyId = Annotated[UUID, Path(description="Id of the key")]
 AgentId = Annotated[UUID, Path(description="Id of the agent")]
 Agent = Annotated[UUID | None, Query(description="Another agent, for whom the operator answers; default: the caller")]
-grant_routes = APIRouter(tags=["grants"])
+grant_routes = Router(tags=["grants"])
 AT_ONCE = RotationInput()
 
 

@@ -3,7 +3,7 @@
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from fastapi.responses import Response
 
 from db.pool import Transaction
@@ -15,11 +15,12 @@ from service.dreams.request import request_dream
 from service.http.caller import CallerDependency
 from service.http.documented_problems import document_problems
 from service.http.json_replies import reply_json
+from service.http.large_bodies import Router
 from service.http.parameters import Cursor, Limit
 
-router = APIRouter(tags=["dreams"])
+router = Router(tags=["dreams"])
 
-signal_routes = APIRouter(tags=["feedback"])
+signal_routes = Router(tags=["feedback"])
 
 
 @router.post("/dream", status_code=202, response_model=JobQueued, responses=document_problems(409))

@@ -3,7 +3,7 @@
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Path, Query
+from fastapi import Path, Query
 from fastapi.responses import Response
 
 from loci.models.facts import (
@@ -28,12 +28,13 @@ from service.facts import walk as walking
 from service.http.caller import CallerDependency
 from service.http.documented_problems import document_problems
 from service.http.json_replies import reply_json
+from service.http.large_bodies import Router
 from service.http.parameters import AsOf, Cursor, EntityRef, KnownAt, Limit
 
-aspect_routes = APIRouter(tags=["aspects"])
+aspect_routes = Router(tags=["aspects"])
 DecisionId = Annotated[UUID, Path(description="Id of the decision")]
-supersession_routes = APIRouter(prefix="/supersessions", tags=["supersessions"])
-walk_routes = APIRouter(tags=["graph"])
+supersession_routes = Router(prefix="/supersessions", tags=["supersessions"])
+walk_routes = Router(tags=["graph"])
 
 
 @aspect_routes.get("/entities/{ref:path}/aspects", response_model=AspectPage, responses=document_problems(404))

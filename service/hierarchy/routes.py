@@ -1,6 +1,5 @@
 """Memories above and under a memory."""
 
-from fastapi import APIRouter
 from fastapi.responses import Response
 
 from loci.models.hierarchy import PlacedPage
@@ -8,9 +7,10 @@ from service.hierarchy import hierarchy
 from service.http.caller import CallerDependency
 from service.http.documented_problems import document_problems
 from service.http.json_replies import reply_json
+from service.http.large_bodies import Router
 from service.http.parameters import AsOf, Cursor, KnownAt, Limit, MemoryId
 
-router = APIRouter(tags=["memories"])
+router = Router(tags=["memories"])
 
 
 @router.get("/memories/{id}/subtree", response_model=PlacedPage, responses=document_problems(404))

@@ -7,9 +7,10 @@ call that takes long. service/json_parts.py parses so, and each model of a body 
 import asyncio
 import json
 from collections.abc import Callable, Coroutine
+from enum import Enum
 from typing import Any, TypeVar
 
-from fastapi import Request
+from fastapi import APIRouter, Request  # noqa: TID251 (Router is one)
 from fastapi.responses import Response
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, ValidationError
@@ -56,6 +57,19 @@ class BodyRoute(APIRoute):
             return await handle(reading)
 
         return handle_body
+
+
+class Router(APIRouter):
+    """A router whose routes read their bodies so: every router of the service is one."""
+
+    def __init__(self, *, prefix: str = "", tags: list[str | Enum] | None = None, include_in_schema: bool = True) -> None:
+        super().__init__(
+            prefix=prefix,
+            tags=tags,
+            include_in_schema=include_in_schema,
+            route_class=BodyRoute,
+            generate_unique_id_function=lambda route: route.name,  # the operations log calls them so too
+        )
 
 
 def read_model(body: bytes, model: type[BaseModel] | None) -> Any:

@@ -3,17 +3,18 @@
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Path, Query
+from fastapi import Path, Query
 from fastapi.responses import Response
 
 from loci.models.jobs import JobKind, JobOut, JobPage, JobState
 from service.http.caller import CallerDependency
 from service.http.documented_problems import document_problems
 from service.http.json_replies import reply_json
+from service.http.large_bodies import Router
 from service.http.parameters import Limit
 from service.jobs import jobs
 
-router = APIRouter(tags=["jobs"])
+router = Router(tags=["jobs"])
 JobId = Annotated[UUID, Path(description="Id of the job")]
 
 

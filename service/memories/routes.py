@@ -4,7 +4,7 @@ from functools import partial
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import Path, Query, Request
 from fastapi.responses import Response
 
 from db.errors import FieldError, Invalid
@@ -32,15 +32,15 @@ from loci.models.retain import Settled, SettleInput, UnsettledPage
 from service.http.caller import CallerDependency
 from service.http.documented_problems import document_problems
 from service.http.json_replies import reply_json
-from service.http.large_bodies import beside_loop
+from service.http.large_bodies import Router, beside_loop
 from service.http.parameters import AsOf, Cursor, KnownAt, Limit, MemoryId, json_object
 from service.memories import memories
 from service.memories.bulk_writes import read_batch, write_each
 from service.memories.save import item_to_compare, save_memory
 from service.paging import parse_position
 
-router = APIRouter(tags=["memories"])
-version_routes = APIRouter(tags=["memories"])
+router = Router(tags=["memories"])
+version_routes = Router(tags=["memories"])
 MemoryRef = Annotated[Text, Path(description="Id of any of its versions, or the name of the lineage")]
 
 

@@ -3,7 +3,7 @@
 from typing import Annotated, Literal
 from uuid import UUID
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from fastapi.responses import Response
 from pydantic import BeforeValidator
 
@@ -13,11 +13,12 @@ from loci.models.models import EmbeddingModels, ModelCallPage, ModelUsage, Proje
 from service.http.caller import CallerDependency
 from service.http.documented_problems import document_problems
 from service.http.json_replies import reply_json
+from service.http.large_bodies import Router
 from service.http.parameters import KnownAt, Limit
 from service.models import embedding_models, projection, umap_job, usage
 
-call_routes = APIRouter(tags=["models"])
-embedding_routes = APIRouter(tags=["embeddings"])
+call_routes = Router(tags=["models"])
+embedding_routes = Router(tags=["embeddings"])
 
 
 @call_routes.get("/model-calls", response_model=ModelCallPage, responses=document_problems(404))

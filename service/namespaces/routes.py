@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from fastapi.responses import Response
 
 from db.pool import Transaction
@@ -12,10 +12,11 @@ from service.graph import decay
 from service.http.caller import CallerDependency
 from service.http.documented_problems import document_problems
 from service.http.json_replies import reply_json
+from service.http.large_bodies import Router
 from service.http.parameters import Cursor, Limit, NamespaceInPath
 from service.namespaces import namespaces
 
-router = APIRouter(tags=["namespaces"])
+router = Router(tags=["namespaces"])
 
 
 @router.post("/namespaces", status_code=201, response_model=NamespaceOut, responses=document_problems(409))

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Header, Request
+from fastapi import Header, Request
 from fastapi.responses import PlainTextResponse, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 
@@ -10,11 +10,12 @@ from db.errors import Unauthorized
 from loci.models.server import Health, Readiness
 from service.http.documented_problems import problem_response
 from service.http.json_replies import reply_json
+from service.http.large_bodies import Router
 from service.observability.health import check_background
 from service.observability.metrics_key import may_scrape
 from service.state import State
 
-router = APIRouter(tags=["health"])
+router = Router(tags=["health"])
 
 
 @router.get("/healthz", response_model=Health)

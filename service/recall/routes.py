@@ -3,7 +3,7 @@
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter, Path, Query
+from fastapi import Path, Query
 from fastapi.responses import Response
 from psycopg.errors import InsufficientPrivilege, NoDataFound
 
@@ -23,6 +23,7 @@ from loci.models.recall import (
 from service.http.caller import CallerDependency, Work
 from service.http.documented_problems import document_problems
 from service.http.json_replies import reply_json
+from service.http.large_bodies import Router
 from service.http.parameters import AsOf, Cursor, KnownAt, Limit, MemoryId
 from service.recall import lexical_search, log
 from service.recall.pipeline import recall_memories
@@ -30,7 +31,7 @@ from service.recall.question import make_scope, question_of
 from service.recall.tuning import request_tuning
 from service.recall.why_not import explain_absence
 
-router = APIRouter(tags=["recall"])
+router = Router(tags=["recall"])
 RecallId = Annotated[UUID, Path(description="Id of the recall")]
 
 

@@ -3,16 +3,16 @@
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from fastapi import APIRouter
 from fastapi.responses import Response
 
 from loci.models.retain import Reflect, ReflectOut, Remember, RememberOut, Retain, RetainOut
 from service.http.caller import Caller, CallerDependency, Work
 from service.http.documented_problems import document_problems
+from service.http.large_bodies import Router
 from service.paging import parse_position
 from service.retain import messages, reflection, retain_text
 
-router = APIRouter(tags=["retain"])
+router = Router(tags=["retain"])
 
 
 @router.post("/retain", response_model=RetainOut, responses=document_problems(409, 410))

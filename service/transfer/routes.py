@@ -8,7 +8,7 @@ from functools import partial
 from typing import Annotated, Any
 
 import psycopg
-from fastapi import APIRouter, Query, Request
+from fastapi import Query, Request
 from fastapi.responses import Response, StreamingResponse
 
 from db.errors import Conflict, DeadlineExceeded, FieldError, Invalid, LociError
@@ -17,6 +17,7 @@ from loci.models.transfer import ExportFormat, Imported, ImportFormat, ImportRep
 from service.http.caller import Caller, CallerDependency
 from service.http.documented_problems import document_problems
 from service.http.json_replies import reply_json
+from service.http.large_bodies import Router
 from service.http.parameters import NamespaceInPath
 from service.spool import Behind, Spool
 from service.transfer.export import export_lines
@@ -29,7 +30,7 @@ from service.transfer.reading.process import start_reading
 from service.transfer.restore import Refused, Restored, restore_namespace
 
 log = logging.getLogger(__name__)
-router = APIRouter(tags=["namespaces"])
+router = Router(tags=["namespaces"])
 NDJSON = "application/x-ndjson"
 BODY: dict[str, Any] = {"requestBody": {"required": True, "content": {NDJSON: {"schema": {"type": "string"}}}}}
 

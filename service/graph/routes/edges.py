@@ -3,7 +3,7 @@
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from fastapi import APIRouter, Path, Query
+from fastapi import Path, Query
 from fastapi.responses import Response
 
 from db.pool import Transaction
@@ -28,9 +28,10 @@ from service.graph import decay, edges
 from service.http.caller import CallerDependency
 from service.http.documented_problems import document_problems
 from service.http.json_replies import reply_json
+from service.http.large_bodies import Router
 from service.http.parameters import AsOf, Cursor, KnownAt, Limit
 
-router = APIRouter(tags=["graph"])
+router = Router(tags=["graph"])
 EdgeId = Annotated[UUID, Path(description="Id of the edge")]
 Faded = Annotated[
     Literal["without", "with", "only", "false", "true"],

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query
+from fastapi import Path, Query
 from fastapi.responses import Response
 
 from db.pool import Transaction
@@ -29,9 +29,10 @@ from service.graph.overview import describe_entity
 from service.http.caller import CallerDependency
 from service.http.documented_problems import document_problems
 from service.http.json_replies import reply_json
+from service.http.large_bodies import Router
 from service.http.parameters import AsOf, ChangedEntity, Cursor, EntityRef, KnownAt, Limit
 
-router = APIRouter(prefix="/entities", tags=["entities"])
+router = Router(prefix="/entities", tags=["entities"])
 
 
 @router.post("", status_code=201, response_model=EntityWritten, responses=document_problems(409))

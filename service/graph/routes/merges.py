@@ -3,7 +3,7 @@
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Path, Query
+from fastapi import Path, Query
 from fastapi.responses import Response
 
 from loci.models.fields import Text
@@ -21,9 +21,10 @@ from service.graph import merges
 from service.http.caller import CallerDependency
 from service.http.documented_problems import document_problems
 from service.http.json_replies import reply_json
+from service.http.large_bodies import Router
 from service.http.parameters import Cursor, EntityRef, Limit
 
-router = APIRouter(tags=["entities"])
+router = Router(tags=["entities"])
 
 
 @router.post("/entities/merge-duplicates", response_model=Duplicates, responses=document_problems())

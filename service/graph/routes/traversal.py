@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from fastapi.responses import Response
 
 from db.retries import with_retries
@@ -11,9 +11,10 @@ from service.graph import constellation, traversal
 from service.http.caller import CallerDependency
 from service.http.documented_problems import document_problems
 from service.http.json_replies import reply_json
+from service.http.large_bodies import Router
 from service.http.parameters import AsOf, KnownAt
 
-router = APIRouter(tags=["graph"])
+router = Router(tags=["graph"])
 
 
 @router.get("/knowledge/constellation", response_model=Constellation, responses=document_problems(404))

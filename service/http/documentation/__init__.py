@@ -9,10 +9,11 @@ from functools import cache
 from importlib.resources import files
 from typing import Annotated
 
-from fastapi import APIRouter, Header, Request
+from fastapi import Header, Request
 from fastapi.responses import Response
 
 from db.errors import NotFound
+from service.http.large_bodies import Router
 from service.http.security_headers import FOREVER, PAGE_POLICY
 
 VERSION = "5.35.0"  # of swagger-ui-dist
@@ -25,7 +26,7 @@ ASSETS = {  # path, file, media type
     f"swagger-ui-{VERSION}.css": ("swagger-ui.css", "text/css; charset=utf-8"),
 }
 
-router = APIRouter(include_in_schema=False)
+router = Router(include_in_schema=False)
 
 
 @cache

@@ -9,10 +9,11 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated
 
-from fastapi import APIRouter, Header
+from fastapi import Header
 from fastapi.responses import PlainTextResponse, Response
 
 from db.errors import NotFound
+from service.http.large_bodies import Router
 from service.http.security_headers import FOREVER, VIEW_POLICY
 
 BUILT = Path(__file__).parent / "built"
@@ -26,7 +27,7 @@ TYPES = {"js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8
 ASKED = ["GET", "HEAD"]  # what the page is asked for with; to HEAD the server sends no body
 ENCODINGS = (("br", ".br"), ("gzip", ".gz"))
 
-router = APIRouter(include_in_schema=False)
+router = Router(include_in_schema=False)
 
 
 @cache

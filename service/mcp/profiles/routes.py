@@ -6,15 +6,15 @@ They are no part of the REST interface, as /mcp is none: their names and shapes 
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from fastapi import APIRouter
 from fastapi.responses import Response
 
 from service.http.caller import CallerDependency
 from service.http.json_replies import reply_json
+from service.http.large_bodies import Router
 from service.mcp.profiles import claude_memory, reference_memory
 from service.mcp.profiles.profile import OwnTool
 
-router = APIRouter(prefix="/profiles", include_in_schema=False)
+router = Router(prefix="/profiles", include_in_schema=False)
 
 
 def _make_route(own: OwnTool) -> Callable[..., Awaitable[Response]]:

@@ -6,7 +6,7 @@ from contextlib import aclosing, nullcontext
 from typing import Annotated, Any
 
 import psycopg
-from fastapi import APIRouter, Header, Query
+from fastapi import Header, Query
 from fastapi.responses import Response, StreamingResponse
 from pydantic import Field
 
@@ -17,12 +17,13 @@ from loci.sse import HEARTBEAT, Event
 from service.http.caller import Caller, CallerDependency
 from service.http.documented_problems import document_problems
 from service.http.json_replies import dump_json, reply_json
+from service.http.large_bodies import Router
 from service.http.problems import problem_of
 from service.http.sse import MEDIA, format_event, format_heartbeat, format_opening
 from service.observability.metrics import EVENT_STREAMS
 from service.operations.feed import ALL, BEGINNING, Batch, FeedQuestion, Place, Read, read_batch
 
-router = APIRouter(tags=["changes"])
+router = Router(tags=["changes"])
 LATEST = "latest"
 STREAMS = "streams and waiting polls of this key"
 CURSOR = re.compile(r"0|[0-9a-f]{12}-[0-9]{1,18}", re.ASCII)

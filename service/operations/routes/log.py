@@ -3,7 +3,7 @@
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Path, Query
+from fastapi import Path, Query
 from fastapi.responses import Response
 
 from loci.models.fields import Label, Moment
@@ -11,11 +11,12 @@ from loci.models.operations import OperationChangePage, OperationOut, OperationP
 from service.http.caller import CallerDependency
 from service.http.documented_problems import document_problems
 from service.http.json_replies import reply_json
+from service.http.large_bodies import Router
 from service.http.parameters import Cursor, Limit
 from service.operations import log
 from service.paging import parse_position
 
-router = APIRouter(tags=["operations"])
+router = Router(tags=["operations"])
 
 
 @router.get("/operations", response_model=OperationPage, responses=document_problems(404))

@@ -3,16 +3,17 @@
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Path
+from fastapi import Path
 from fastapi.responses import Response
 
 from db.retries import with_retries
 from loci.models.operations import OperationUndone, UndoInput
 from service.http.caller import CallerDependency
 from service.http.documented_problems import document_problems
+from service.http.large_bodies import Router
 from service.operations import undo
 
-router = APIRouter(tags=["operations"])
+router = Router(tags=["operations"])
 ALL_OR_NOTHING = UndoInput()
 
 

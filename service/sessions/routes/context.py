@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from fastapi import APIRouter
 from fastapi.responses import Response
 
 from db.pool import Transaction
@@ -10,10 +9,11 @@ from loci.models.sessions import ContextInput, ContextOut
 from service.http.caller import CallerDependency, Work
 from service.http.documented_problems import document_problems
 from service.http.json_replies import reply_json
+from service.http.large_bodies import Router
 from service.http.parameters import Space
 from service.sessions import context
 
-router = APIRouter(tags=["context"])
+router = Router(tags=["context"])
 
 
 @router.post("/context", response_model=ContextOut, responses=document_problems(404, 409, 410))

@@ -2,18 +2,19 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from fastapi.responses import Response
 
 from loci.models.sessions import ConversationPage, Turn, TurnPage, Turns, TurnsDeleted, TurnsInput
 from service.http.caller import CallerDependency
 from service.http.documented_problems import document_problems
 from service.http.json_replies import reply_json
+from service.http.large_bodies import Router
 from service.http.parameters import Cursor, Limit, SessionName
 from service.paging import parse_position
 from service.sessions import conversations
 
-router = APIRouter(prefix="/conversations", tags=["conversations"])
+router = Router(prefix="/conversations", tags=["conversations"])
 
 
 @router.get("", response_model=ConversationPage, responses=document_problems(404))

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from fastapi.responses import Response
 
 from loci.models.fields import Label
@@ -10,10 +10,11 @@ from loci.models.sessions import FeedbackInput, FeedbackNoted, FeedbackPage, Ses
 from service.http.caller import CallerDependency
 from service.http.documented_problems import document_problems
 from service.http.json_replies import reply_json
+from service.http.large_bodies import Router
 from service.http.parameters import Cursor, Limit, SessionName
 from service.sessions import feedback
 
-router = APIRouter(tags=["feedback"])
+router = Router(tags=["feedback"])
 
 
 @router.post("/feedback", response_model=FeedbackNoted, responses=document_problems(404))

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query
+from fastapi import Path, Query
 from fastapi.responses import Response
 
 from loci.models.fields import Text
@@ -10,10 +10,11 @@ from loci.models.sessions import EntriesFound, Entry, EntryInput, EntryOut, Entr
 from service.http.caller import CallerDependency
 from service.http.documented_problems import document_problems
 from service.http.json_replies import reply_json
+from service.http.large_bodies import Router
 from service.http.parameters import Cursor, Limit, Space
 from service.sessions import entry_search, working_memory
 
-router = APIRouter(prefix="/working-memory", tags=["working memory"])
+router = Router(prefix="/working-memory", tags=["working memory"])
 PLAIN_PATH = r"^[^/\u0000-\u001f\u007f-\u009f]+(/[^/\u0000-\u001f\u007f-\u009f]+)*$"
 Key = Annotated[
     Text,
