@@ -149,9 +149,9 @@ class Pipeline:
             if error is None or isinstance(error, Exception):
                 failed, clean = await self.sync(), True
             else:
-                clean = await self._give_up()
+                clean = await self._cancel_statements()
         except asyncio.CancelledError:
-            clean = await self._give_up()
+            clean = await self._cancel_statements()
             raise
         except psycopg.Error:
             if error is None:
@@ -170,7 +170,7 @@ class Pipeline:
         if error is None and failed is not None:
             raise failed
 
-    async def _give_up(self) -> bool:
+    async def _cancel_statements(self) -> bool:
         """Cancel what is under way; whether it came to its end, so that the connection is fit for others."""
         try:
             async with asyncio.timeout(CANCEL_SECONDS):

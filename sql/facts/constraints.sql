@@ -1,9 +1,9 @@
--- Constraints of a walk, page by page.
+-- Constraints of a walk, page by page. loci.walk puts them in order: the most important first, whatever the question.
 
 -- Which rules hold for these entities? All their constraints, whatever the weight of their aspects: 32 of
 -- every entity, most important first, then 500 at a time of those that have more, until none is left, or p_deadline has
--- passed, or their texts are 16 MiB: then a last row without an id says that there may be more. Rows come page by page;
--- the caller sorts them. Cost: about 10 µs a constraint; see constraint_page.
+-- passed, or their texts are 16 MiB: then a last row without an id says that there may be more. Rows come page by page.
+-- Cost: about 10 µs a constraint; see constraint_page.
 create or replace function loci_internal.walk_constraints(
     p_namespace_id integer, p_ids uuid[], p_filter loci_internal.memory_filter, p_deadline timestamptz)
 returns table (entity_id uuid, entity text, aspect_id uuid, aspect text, id uuid, content text,

@@ -1,4 +1,5 @@
--- Vectors as they are stored, and their mean.
+-- Vectors as they are stored, and their mean. The vector of an erased memory goes with its row (foreign key
+-- memory_vectors_memory_fkey); a forgotten memory keeps its own, and searches leave it out (nearest_vectors_<id>).
 
 -- The worker's other half: vectors for the entities that it claimed, in the same transaction. p_texts: what was
 -- embedded. An entity that says something else by now gets the vector for a while, and waits on; one that was merged is
