@@ -160,27 +160,30 @@ class Runner:
 
     async def _tend_queue(self, queue: procrastinate.App, worker: Worker) -> None:
         """Say what could not be said before, and take over jobs of workers that show no sign of life."""
-        settings = self._settings
         assert isinstance(queue.job_manager, OutcomeWriter)  # noqa: S101 (make_queue)
         while True:
             try:
                 await queue.job_manager.write_unsaved_outcomes()
-                async with self._open_transaction("take_over_jobs") as tx:
-                    lost = await jobs.take_over_jobs(
-                        tx,
-                        worker=worker.worker_id,
-                        lost_after=settings.lost_after,
-                        attempts=settings.attempts,
-                        backoff=settings.backoff,
-                        backoff_limit=settings.backoff_limit,
-                    )
-                for row in lost:
-                    JOBS_ENDED.labels(row["kind"], "dead" if row["dead"] else "lost").inc()
-                    log.warning("job %s: its worker was lost; it %s", row["id"], "is dead" if row["dead"] else "waits again")
+                await self._take_over_lost_jobs(worker)
             except Away as error:
                 log.warning("lost jobs are not looked for: %s", described_error(error.__cause__ or error))
             raise_if_cancelled()
-            await asyncio.sleep(settings.heartbeat)
+            await asyncio.sleep(self._settings.heartbeat)
+
+    async def _take_over_lost_jobs(self, worker: Worker) -> None:
+        settings = self._settings
+        async with self._open_transaction("take_over_jobs") as tx:
+            lost = await jobs.take_over_jobs(
+                tx,
+                worker=worker.worker_id,
+                lost_after=settings.lost_after,
+                attempts=settings.attempts,
+                backoff=settings.backoff,
+                backoff_limit=settings.backoff_limit,
+            )
+        for row in lost:
+            JOBS_ENDED.labels(row["kind"], "dead" if row["dead"] else "lost").inc()
+            log.warning("job %s: its worker was lost; it %s", row["id"], "is dead" if row["dead"] else "waits again")
 
     async def _run_job(self, context: procrastinate.JobContext, **_: Any) -> None:
         """One try of a job."""

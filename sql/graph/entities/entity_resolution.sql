@@ -1,5 +1,5 @@
--- Resolution of entities: the index of their names, and the entity that a name means. Of several with one name it is the
--- most mentioned; split_entity tells them apart.
+-- Resolution of entities: the index of their names, and the entity that a name means. Of several with one name it is
+-- the most mentioned; split_entity tells them apart.
 
 -- Trigger: keeps loci_data.entity_names in step with the names and aliases of entities, a whole statement at once; a
 -- merged entity has none: its names are aliases of the one that it went into. Cost follows the number of changed names.
