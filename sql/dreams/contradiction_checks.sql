@@ -74,49 +74,17 @@ comment on function loci_api.apply_contradiction_verdicts(text, jsonb) is
     'Record what a model said of pairs of facts and supersede or propose what the guards allow; one row a '
     'contradiction. Errors: 42501, P0002, 22023.';
 
--- What may a model's verdicts do? One row a pair that it says is a contradiction. guard: why nothing is done about it
---   changed     one of the two is no active fact any more, they are no siblings, their order in time is another, or
---            the pair was decided meanwhile
---   unsure      less confident than supersession_threshold
---   overtaken   another of these supersedes the older one first
--- otherwise status, and what kept it from being applied (held): the namespace only wants proposals (null), protected
--- (importance or the memory it rests on), shorter (the newer ends before the older does), breaker (with those of the
--- last day, more than dream_removed_share of all active facts, and more than one). Primary keys.
+-- What may a model's verdicts do? One row a pair that it says is a contradiction. guard: why nothing is done about it:
+-- that of check_fact_pairs, or overtaken (another of these supersedes the older one first). Otherwise status, and what
+-- kept it from being applied (held): the namespace only wants proposals (null), that of check_fact_pairs, or breaker
+-- (with those of the last day, more than dream_removed_share of all active facts, and more than one).
 create or replace function loci_internal.judge_fact_pairs(p_namespace_id integer, p_verdicts jsonb, p_settings jsonb)
 returns table (older_id uuid, newer_id uuid, confidence double precision, evidence text[], guard text, status text,
                held text)
 language sql stable set search_path = '' set enable_seqscan = off
 as $$
-    with said as materialized (
-        select v.older_id, v.newer_id, v.confidence, coalesce(v.evidence, '{}') as evidence
-        from jsonb_to_recordset(p_verdicts) v(older_id uuid, newer_id uuid, contradicts boolean,
-                                              confidence double precision, evidence text[])
-        where v.contradicts
-    ), checked as materialized (
-        select s.*, n.valid_from as newer_from,
-               case when (o.status = 'active' and n.status = 'active' and o.kind = 'attribute' and n.kind = 'attribute'
-                          and o.aspect_id = n.aspect_id
-                          and (n.valid_from, n.recorded_at, n.id) > (o.valid_from, o.recorded_at, o.id)
-                          and loci_internal.periods_overlap(o.valid_from, o.valid_to, n.valid_from, n.valid_to)
-                          and p.single_valued is not false
-                          and not exists (select from loci_data.supersessions d where d.namespace_id = p_namespace_id
-                                          and (d.older_id, d.newer_id) in ((s.older_id, s.newer_id),
-                                              (s.newer_id, s.older_id)))) is not true then 'changed'
-                    when (s.confidence >= (p_settings ->> 'supersession_threshold')::double precision) is not true
-                        then 'unsure' end as guard,
-               case when o.importance >= (p_settings ->> 'protected_importance')::double precision
-                         or m.importance >= (p_settings ->> 'protected_importance')::double precision
-                         or m.observations >= (p_settings ->> 'protected_observations')::integer then 'protected'
-                    when (n.valid_to is null or o.valid_to <= n.valid_to) is not true then 'shorter' end as held
-        from said s
-        left join lateral (select a.* from loci_data.attributes a where a.namespace_id = p_namespace_id
-                           and a.id = s.older_id limit 1) o on true
-        left join lateral (select a.* from loci_data.attributes a where a.namespace_id = p_namespace_id
-                           and a.id = s.newer_id limit 1) n on true
-        left join lateral (select a.single_valued from loci_data.aspects a where a.namespace_id = p_namespace_id
-                           and a.id = o.aspect_id limit 1) p on true
-        left join lateral (select r.importance, r.observations from loci_data.memories r
-                           where r.namespace_id = p_namespace_id and r.id = o.memory_id limit 1) m on true
+    with checked as materialized (
+        select c.* from loci_internal.check_fact_pairs(p_namespace_id, p_verdicts, p_settings) c
     ), placed as materialized (  -- one successor each, as everywhere
         select c.*, case when c.guard is null and c.held is null then row_number() over (
                     partition by c.older_id, c.guard is null and c.held is null order by c.newer_from, c.newer_id)
@@ -149,6 +117,51 @@ as $$
 $$;
 comment on function loci_internal.judge_fact_pairs(integer, jsonb, jsonb) is
     'Effects of a model''s verdicts, and the guard that stands against each.';
+
+-- Which pairs that a model says are contradictions may supersede? guard: why nothing is done about one
+--   changed     one of the two is no active fact any more, they are no siblings, their order in time is another, or
+--            the pair was decided meanwhile
+--   unsure      less confident than supersession_threshold
+-- held: why one is only proposed: protected (importance or the memory it rests on), shorter (the newer ends before the
+-- older does). newer_from: when the newer begins. Primary keys. Inlines.
+create or replace function loci_internal.check_fact_pairs(p_namespace_id integer, p_verdicts jsonb, p_settings jsonb)
+returns table (older_id uuid, newer_id uuid, confidence double precision, evidence text[], newer_from timestamptz,
+               guard text, held text)
+language sql stable
+as $$
+    with said as materialized (
+        select v.older_id, v.newer_id, v.confidence, coalesce(v.evidence, '{}') as evidence
+        from jsonb_to_recordset(p_verdicts) v(older_id uuid, newer_id uuid, contradicts boolean,
+                                              confidence double precision, evidence text[])
+        where v.contradicts
+    )
+    select s.older_id, s.newer_id, s.confidence, s.evidence, n.valid_from,
+           case when (o.status = 'active' and n.status = 'active' and o.kind = 'attribute' and n.kind = 'attribute'
+                      and o.aspect_id = n.aspect_id
+                      and (n.valid_from, n.recorded_at, n.id) > (o.valid_from, o.recorded_at, o.id)
+                      and loci_internal.periods_overlap(o.valid_from, o.valid_to, n.valid_from, n.valid_to)
+                      and p.single_valued is not false
+                      and not exists (select from loci_data.supersessions d where d.namespace_id = p_namespace_id
+                                      and (d.older_id, d.newer_id) in ((s.older_id, s.newer_id),
+                                          (s.newer_id, s.older_id)))) is not true then 'changed'
+                when (s.confidence >= (p_settings ->> 'supersession_threshold')::double precision) is not true
+                    then 'unsure' end,
+           case when o.importance >= (p_settings ->> 'protected_importance')::double precision
+                     or m.importance >= (p_settings ->> 'protected_importance')::double precision
+                     or m.observations >= (p_settings ->> 'protected_observations')::integer then 'protected'
+                when (n.valid_to is null or o.valid_to <= n.valid_to) is not true then 'shorter' end
+    from said s
+    left join lateral (select a.* from loci_data.attributes a where a.namespace_id = p_namespace_id
+                       and a.id = s.older_id limit 1) o on true
+    left join lateral (select a.* from loci_data.attributes a where a.namespace_id = p_namespace_id
+                       and a.id = s.newer_id limit 1) n on true
+    left join lateral (select a.single_valued from loci_data.aspects a where a.namespace_id = p_namespace_id
+                       and a.id = o.aspect_id limit 1) p on true
+    left join lateral (select r.importance, r.observations from loci_data.memories r
+                       where r.namespace_id = p_namespace_id and r.id = o.memory_id limit 1) m on true
+$$;
+comment on function loci_internal.check_fact_pairs(integer, jsonb, jsonb) is
+    'Pairs of facts that a model says are contradictions, and what stands against superseding.';
 
 -- Trigger, at the end of a transaction: facts that wait for a model have a job that will look at them, if the namespace
 -- wants that (setting supersession_model; where signals are switched off, the model is too). One job is enough for all

@@ -62,15 +62,9 @@ begin
         where a.namespace_id = p_namespace_id and a.id = p_attribute_id and a.status = 'active'
           and a.kind = 'attribute' and length(a.content) <= 1000
     ), sibling as materialized (
-        select t.attribute_id as id from written w
-        cross join lateral (select distinct hashtextextended('t ' || k.stem, 0) as term
-                            from unnest((w.said).sequence) k(stem)) k
-        cross join lateral (select t.attribute_id from loci_data.attribute_terms t
-                            where t.namespace_id = p_namespace_id and t.aspect_id = w.aspect_id and t.term = k.term
-                            order by t.attribute_id desc limit (p_settings ->> 'supersession_candidates')::integer) t
-        where t.attribute_id <> w.id
-        group by t.attribute_id order by count(*) desc,
-                 t.attribute_id desc limit (p_settings ->> 'supersession_candidates')::integer
+        select s.id from written w
+        cross join lateral loci_internal.siblings_sharing_stems(
+            p_namespace_id, w.aspect_id, w.id, (w.said).sequence, (p_settings ->> 'supersession_candidates')::integer) s
     ), pair as materialized (
         select w.said, w.single_valued, w.id, b.id as sibling_id, b.said as sibling_said,
                (w.valid_from, w.recorded_at, w.id) > (b.valid_from, b.recorded_at, b.id) as wins,
@@ -85,13 +79,14 @@ begin
           and loci_internal.periods_overlap(w.valid_from, w.valid_to, b.valid_from, b.valid_to)
           and (b.said).words <> (w.said).words
     ), nearest as materialized (
-        select case when p.wins then p.sibling_id else p.id end as older_id, case when p.wins then p.id
-            else p.sibling_id end as newer_id
+        select case when p.wins then p.sibling_id else p.id end as older_id,
+               case when p.wins then p.id else p.sibling_id end as newer_id
         from pair p
         where p.shared >= (p_settings ->> 'shared_tokens')::integer and not exists (
-            select from loci_internal.compare_statements(case when p.wins then p.sibling_said else p.said end, case
-                                                         when p.wins then p.said else p.sibling_said end,
-                                                p.single_valued, (p_settings ->> 'shared_tokens')::integer))
+            select from loci_internal.compare_statements(
+                case when p.wins then p.sibling_said else p.said end,
+                case when p.wins then p.said else p.sibling_said end,
+                p.single_valued, (p_settings ->> 'shared_tokens')::integer))
         order by p.shared desc, p.sibling_id desc limit (p_settings ->> 'supersession_model_siblings')::integer
     )
     select n.older_id, n.newer_id from nearest n
@@ -102,6 +97,24 @@ begin
 end $$;
 comment on function loci_internal.undecided_siblings(integer, uuid, jsonb) is
     'Pairs of an active fact and its siblings on which all signals are silent, and that no model has judged.';
+
+-- Which siblings have most stems in common with a fact? p_limit of them, among the newest p_limit of each stem. A range
+-- of the primary key of attribute_terms for each stem. Inlines.
+create or replace function loci_internal.siblings_sharing_stems(
+    p_namespace_id integer, p_aspect_id uuid, p_attribute_id uuid, p_stems text[], p_limit integer)
+returns table (id uuid)
+language sql stable parallel safe
+as $$
+    select t.attribute_id
+    from (select distinct hashtextextended('t ' || s.stem, 0) as term from unnest(p_stems) s(stem)) k
+    cross join lateral (select a.attribute_id from loci_data.attribute_terms a
+                        where a.namespace_id = p_namespace_id and a.aspect_id = p_aspect_id and a.term = k.term
+                        order by a.attribute_id desc limit p_limit) t
+    where t.attribute_id <> p_attribute_id
+    group by t.attribute_id order by count(*) desc, t.attribute_id desc limit p_limit
+$$;
+comment on function loci_internal.siblings_sharing_stems(integer, uuid, uuid, text[], integer) is
+    'Siblings that have most stems in common with a fact.';
 
 -- Which pairs of sibling facts is a model to judge next? Both texts, under what they stand, and since when each is
 -- true: the newer is by valid time, which is decided here. supersession_model_pairs of them. Facts that turn out to

@@ -51,7 +51,6 @@ declare
     v_ns      integer := loci_internal.authorize(p_namespace, 'writer');
     v_raw     loci_data.memories;
     v_sought  record;
-    v_items   jsonb;
     v_ids     uuid[];
 begin
     select m.lineage into v_sought from loci_data.memories m where m.namespace_id = v_ns and m.id = p_id;
@@ -74,16 +73,7 @@ begin
            select from loci_data.memories m where m.namespace_id = v_ns
                and m.content_hash = loci_internal.content_hash(p_entries -> 0 ->> 'content')
              and m.valid_to is null and m.status = 'active' and m.layer <> 3 and m.id <> p_id)) then
-        v_items := loci_internal.enriched_items(v_ns, v_raw, p_entries, p_id);
-        if p_entries -> 0 ->> 'content' = v_raw.content then
-            perform loci_api.update_memory(p_namespace, p_id,
-                                           jsonb_build_object('category',
-                                                              coalesce(v_items -> 0 ->> 'category', v_raw.category),
-                                                              'tags', v_items -> 0 -> 'tags'));
-            return query select 'refined', array[p_id];
-        else
-            return query select 'rewritten', array[p_id, r.id] from loci_api.remember(p_namespace, v_items) r;
-        end if;
+        return query select c.action, c.ids from loci_internal.correct_memory(v_ns, p_namespace, v_raw, p_entries) c;
         return;
     end if;
 
@@ -97,6 +87,27 @@ end $$;
 comment on function loci_api.enrich_memory(text, uuid, jsonb) is
     'Put well-formed entries in the place of a saved memory; no row: it was changed meanwhile. Errors: 42501, P0002, '
     '22023.';
+
+-- Correct a memory by the only entry that was made of it: a version of its lineage with the same validity; in the same
+-- words it only gets category and tags.
+create or replace function loci_internal.correct_memory(p_namespace_id integer, p_namespace text,
+                                                        p_raw loci_data.memories, p_entries jsonb)
+returns table (action text, ids uuid[])
+language plpgsql volatile set search_path = ''
+as $$
+declare
+    v_items jsonb := loci_internal.enriched_items(p_namespace_id, p_raw, p_entries, p_raw.id);
+begin
+    if p_entries -> 0 ->> 'content' = p_raw.content then
+        perform loci_api.update_memory(p_namespace, p_raw.id, jsonb_build_object(
+            'category', coalesce(v_items -> 0 ->> 'category', p_raw.category), 'tags', v_items -> 0 -> 'tags'));
+        return query select 'refined', array[p_raw.id];
+        return;
+    end if;
+    return query select 'rewritten', array[p_raw.id, r.id] from loci_api.remember(p_namespace, v_items) r;
+end $$;
+comment on function loci_internal.correct_memory(integer, text, loci_data.memories, jsonb) is
+    'Correct a memory by the only entry that was made of it; what was done, and its versions.';
 
 -- Link a memory that was made of a raw one to it (expands), and to what the raw one is linked to, in the same
 -- direction. Its links in force only; those of other memories made of it are left out.

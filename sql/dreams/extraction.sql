@@ -22,56 +22,23 @@ declare
         select (m.id #>> '{}')::uuid from jsonb_path_query(p_plan, '$.*[*].evidence[*].memory_id') m(id)));
     v_named jsonb := (select coalesce(jsonb_agg(to_jsonb(x) order by x.ordinal), '[]')
                       from loci_internal.resolve_extracted_entities(v_ns, coalesce(p_plan -> 'entities', '[]')) x);
-    v_items jsonb;
     v_saved jsonb;
     v_ids   jsonb;  -- ids by key
     v_edges jsonb;
 begin
-    select jsonb_agg(jsonb_build_object('place', n.ordinal, 'name', n.name, 'session_id', v.session_id,
-                                        'memory_id', v.memory_id, 'seen_at', v.at) || n.stated
-                     order by n.ordinal, v.at, v.session_id, v.memory_id) into v_items
-    from jsonb_to_recordset(v_named) n(ordinal integer, name text, stated jsonb, evidence jsonb, guard text)
-    cross join lateral jsonb_to_recordset(n.evidence) v(session_id text, memory_id uuid, at timestamptz)
-    where n.guard is null;
-    select jsonb_object_agg(i.place, i.saved) into v_saved
-    from (select v_items -> (s.ordinal - 1) ->> 'place' as place,
-                 jsonb_build_object('id', (array_agg(s.id))[1], 'created', bool_or(s.created)) as saved
-          from loci_internal.save_entities(v_ns, coalesce(v_items, '[]'), v_at) s group by 1) i;
+    v_saved := loci_internal.save_extracted_entities(v_ns, v_named, v_at);
     select jsonb_object_agg(n.key, coalesce(v_saved -> n.ordinal::text ->> 'id', n.id)) into v_ids
     from jsonb_to_recordset(v_named) n(ordinal integer, key integer, id text, guard text) where n.guard is null;
-
-    select coalesce(jsonb_agg(to_jsonb(p) order by p.place), '[]') into v_edges
-    from (select e.place, e.source, e.type, e.target, e.literal, e.confidence, e.evidence,
-                 case when e.source is null or e.named and e.target is null then 'end'
-                     when e.source = e.target then 'loop'
-                      when e.evidence = '[]' then 'gone' end as guard
-          from (select o.place::integer as place, v_ids ->> (o.edge ->> 'source') as source, o.edge ->> 'type' as type,
-                       v_ids ->> (o.edge ->> 'target') as target, o.edge ->> 'literal' as literal,
-                       (o.edge ->> 'target') is not null as named,
-                       o.edge -> 'confidence' as confidence,
-                       loci_internal.evidence_in_force(v_ns, o.edge -> 'evidence') as evidence
-                from jsonb_array_elements(coalesce(p_plan -> 'edges', '[]')) with ordinality o(edge, place)) e) p;
-    select coalesce(
-        jsonb_agg(jsonb_build_object('place', e.place, 'source', e.source, 'type', e.type, 'target', e.target,
-                                     'literal', e.literal,
-                                                 'confidence', e.confidence, 'session_id', v.session_id,
-                                                 'memory_id', v.memory_id, 'observed_at', v.at)
-                              order by e.place, v.at, v.session_id, v.memory_id), '[]') into v_items
-    from jsonb_to_recordset(v_edges) e(place integer, source text, type text, target text, literal text,
-                                       confidence double precision, evidence jsonb, guard text)
-    cross join lateral jsonb_to_recordset(e.evidence) v(session_id text, memory_id uuid, at timestamptz)
-    where e.guard is null;
-
+    select coalesce(jsonb_agg(to_jsonb(e) order by e.place), '[]') into v_edges
+    from loci_internal.resolve_extracted_edges(v_ns, coalesce(p_plan -> 'edges', '[]'), v_ids) e;
     return query
     select 'entity', n.ordinal, coalesce((v_saved -> n.ordinal::text ->> 'id')::uuid, n.id),
-           coalesce((v_saved -> n.ordinal::text ->> 'created')::boolean, false),
-           n.guard
+           coalesce((v_saved -> n.ordinal::text ->> 'created')::boolean, false), n.guard
     from jsonb_to_recordset(v_named) n(ordinal integer, id uuid, guard text, evidence jsonb) where n.evidence <> '[]'
         or n.guard is not null
     order by n.ordinal;
     return query
-    select 'edge', (v_items -> (w.ordinal - 1) ->> 'place')::integer, (array_agg(w.id))[1], bool_or(w.created), null
-    from loci_internal.write_edges(v_ns, loci_internal.parse_edges(v_items, v_at), v_at) w group by 2 order by 2;
+    select 'edge', w.place, w.id, w.created, null from loci_internal.write_extracted_edges(v_ns, v_edges, v_at) w;
     return query
     select 'edge', e.place, null::uuid, false, e.guard
     from jsonb_to_recordset(v_edges) e(place integer, guard text) where e.guard is not null order by e.place;
@@ -79,6 +46,74 @@ end $$;
 comment on function loci_api.apply_extraction(text, jsonb) is
     'Write entities and edges that a model has read out of conversations and memories; one row an item, with the '
     'guard that refused it. Errors: 42501, P0002, 22023, 23503, 40001.';
+
+-- Save the entities of an extraction that no guard refuses, once for each evidence. p_named: rows of
+-- resolve_extracted_entities. Returns {ordinal: {id, created}}; null: there are none.
+create or replace function loci_internal.save_extracted_entities(p_namespace_id integer, p_named jsonb,
+                                                                 p_at timestamptz) returns jsonb
+language plpgsql volatile set search_path = ''
+as $$
+declare
+    v_items jsonb;
+begin
+    select jsonb_agg(jsonb_build_object('place', n.ordinal, 'name', n.name, 'session_id', v.session_id,
+                                        'memory_id', v.memory_id, 'seen_at', v.at) || n.stated
+                     order by n.ordinal, v.at, v.session_id, v.memory_id) into v_items
+    from jsonb_to_recordset(p_named) n(ordinal integer, name text, stated jsonb, evidence jsonb, guard text)
+    cross join lateral jsonb_to_recordset(n.evidence) v(session_id text, memory_id uuid, at timestamptz)
+    where n.guard is null;
+    return (select jsonb_object_agg(i.place, i.saved)
+            from (select v_items -> (s.ordinal - 1) ->> 'place' as place,
+                         jsonb_build_object('id', (array_agg(s.id))[1], 'created', bool_or(s.created)) as saved
+                  from loci_internal.save_entities(p_namespace_id, coalesce(v_items, '[]'), p_at) s group by 1) i);
+end $$;
+comment on function loci_internal.save_extracted_entities(integer, jsonb, timestamptz) is
+    'Save the entities of an extraction; ids by their place in it.';
+
+-- What do the edges of an extraction mean here, and which may be written? One row an item, place from 1. p_ids: ids of
+-- entities by key. guard: end (an end was refused), gone (no evidence is in force), loop (both ends are one entity).
+create or replace function loci_internal.resolve_extracted_edges(p_namespace_id integer, p_edges jsonb, p_ids jsonb)
+returns table (place integer, source text, type text, target text, literal text, confidence jsonb, evidence jsonb,
+               guard text)
+language sql stable set search_path = ''
+as $$
+    select e.place, e.source, e.type, e.target, e.literal, e.confidence, e.evidence,
+           case when e.source is null or e.named and e.target is null then 'end'
+                when e.source = e.target then 'loop'
+                when e.evidence = '[]' then 'gone' end
+    from (select o.place::integer as place, p_ids ->> (o.edge ->> 'source') as source, o.edge ->> 'type' as type,
+                 p_ids ->> (o.edge ->> 'target') as target, o.edge ->> 'literal' as literal,
+                 (o.edge ->> 'target') is not null as named, o.edge -> 'confidence' as confidence,
+                 loci_internal.evidence_in_force(p_namespace_id, o.edge -> 'evidence') as evidence
+          from jsonb_array_elements(p_edges) with ordinality o(edge, place)) e
+$$;
+comment on function loci_internal.resolve_extracted_edges(integer, jsonb, jsonb) is
+    'Edges that an extraction means, and the guard that refuses each.';
+
+-- Write the edges of an extraction that no guard refuses, once for each evidence. p_edges: rows of
+-- resolve_extracted_edges. One row an edge, in order of place.
+create or replace function loci_internal.write_extracted_edges(p_namespace_id integer, p_edges jsonb, p_at timestamptz)
+returns table (place integer, id uuid, created boolean)
+language plpgsql volatile set search_path = ''
+as $$
+declare
+    v_items jsonb;
+begin
+    select coalesce(jsonb_agg(jsonb_build_object(
+               'place', e.place, 'source', e.source, 'type', e.type, 'target', e.target, 'literal', e.literal,
+               'confidence', e.confidence, 'session_id', v.session_id, 'memory_id', v.memory_id, 'observed_at', v.at)
+               order by e.place, v.at, v.session_id, v.memory_id), '[]') into v_items
+    from jsonb_to_recordset(p_edges) e(place integer, source text, type text, target text, literal text,
+                                       confidence double precision, evidence jsonb, guard text)
+    cross join lateral jsonb_to_recordset(e.evidence) v(session_id text, memory_id uuid, at timestamptz)
+    where e.guard is null;
+    return query
+    select (v_items -> (w.ordinal - 1) ->> 'place')::integer, (array_agg(w.id))[1], bool_or(w.created)
+    from loci_internal.write_edges(p_namespace_id, loci_internal.parse_edges(v_items, p_at), p_at) w
+    group by 1 order by 1;
+end $$;
+comment on function loci_internal.write_extracted_edges(integer, jsonb, timestamptz) is
+    'Write the edges of an extraction; one row an edge.';
 
 -- Evidence [{session_id | memory_id, at}] of something that a model read a moment ago, without memories that were
 -- forgotten, ended or erased since. Primary key of memories.

@@ -83,10 +83,9 @@ end $$;
 comment on function loci_internal.merge_memories(integer, text, jsonb) is
     'Write memories that stand for several others, and forget those.';
 
--- References to memories lead to those that stand for them: children stand under the new one, for as long as they
--- did; their links to others are its links, too; it mentions what they mention; facts that rest on them rest on it,
--- so that forgetting them withdraws none. Evidence of edges stays theirs, since given twice it would count
--- twice, and counts while the new one is active (carry_observations). merged_from links lead back. Pairs of source and
+-- References to memories lead to those that stand for them: children, links, mentions, and facts that rest on them, so
+-- that forgetting them withdraws none. Evidence of edges stays theirs, since given twice it would count
+-- twice, and counts while the new one is active (carry_observations). Pairs of source and
 -- new memory. Locks as every writer: hierarchy, entities by name, attributes by id.
 create or replace function loci_internal.repoint_memory_references(p_namespace_id integer, p_sources uuid[],
                                                                    p_made uuid[]) returns void
@@ -96,55 +95,13 @@ declare
     v_nodes jsonb := (select jsonb_object_agg(m.lineage_id, p.made) from unnest(p_sources, p_made) p(id, made)
                       cross join lateral (select o.lineage_id from loci_data.memories o
                                           where o.namespace_id = p_namespace_id and o.id = p.id limit 1) m);
-    v_ids   uuid[] := array(select k::uuid from jsonb_object_keys(v_nodes) k);
     v_at    timestamptz;
-    v_move  record;
 begin
     perform loci_internal.lock_hierarchy(p_namespace_id, true);
     v_at := clock_timestamp();
-    for v_move in
-        select p.node_id, (v_nodes ->> p.parent_id::text)::uuid as parent,
-               greatest(p.valid_from, m.valid_from) as since, p.valid_to
-        from loci_data.memory_placements p
-        cross join lateral (select o.valid_from from loci_data.memories o
-                            where o.namespace_id = p_namespace_id and o.id = (v_nodes ->> p.parent_id::text)::uuid
-                            limit 1) m
-        where p.namespace_id = p_namespace_id and p.parent_id = any (v_ids) and p.superseded_at is null and
-            coalesce(p.valid_to, 'infinity') > v_at
-          and p.node_id <> all (v_ids)
-        order by p.node_id, p.valid_from
-    loop
-        perform loci_internal.place_lineage(p_namespace_id, v_move.node_id, v_move.parent, v_move.since,
-                                            v_move.valid_to, v_at);
-    end loop;
-
-    insert into loci_data.memory_links (namespace_id, source_id, target_id, type, strength, recorded_at)
-    select p_namespace_id, x.source, x.target, x.type, max(x.strength), v_at
-    from (select coalesce((v_nodes ->> l.source_id::text)::uuid, l.source_id) as source,
-          coalesce((v_nodes ->> l.target_id::text)::uuid, l.target_id) as target,
-                 l.type, l.strength
-          from loci_data.memory_links l
-          where l.namespace_id = p_namespace_id and l.superseded_at is null
-            and l.type not in ('merged_from', 'derived_from')
-            and (l.source_id = any (v_ids) or l.target_id = any (v_ids))
-          union all
-          select n.value::uuid, n.key::uuid, 'merged_from', 1 from jsonb_each_text(v_nodes) n) x
-    where x.source <> x.target
-    group by x.source, x.target, x.type
-    order by x.source, x.target, x.type
-    on conflict do nothing;
-
-    perform loci_internal.insert_mentions(p_namespace_id,
-                                          jsonb_agg(jsonb_build_object('memory_id', p.made, 'entity_id', n.entity_id,
-                                                                       'mention_text', n.mention_text)
-                                                            order by p.made, n.memory_id, n.entity_id))
-    from unnest(p_sources, p_made) p(id, made)
-    cross join lateral (select o.* from loci_data.memory_mentions o where o.namespace_id = p_namespace_id
-                        and o.memory_id = p.id offset 0) n
-    cross join lateral (select from loci_data.entities e where e.namespace_id = p_namespace_id and e.id = n.entity_id
-                        and e.merged_into is null limit 1) e
-    having count(*) > 0;
-
+    perform loci_internal.move_children(p_namespace_id, v_nodes, v_at);
+    perform loci_internal.copy_links(p_namespace_id, v_nodes, v_at);
+    perform loci_internal.copy_mentions(p_namespace_id, p_sources, p_made);
     perform loci_internal.carry_observations(p_namespace_id, p_sources, p_made);
     perform from loci_data.attributes a where a.namespace_id = p_namespace_id and a.memory_id = any (p_sources)
         and a.status = 'active'
@@ -156,3 +113,76 @@ begin
 end $$;
 comment on function loci_internal.repoint_memory_references(integer, uuid[], uuid[]) is
     'Let what hung on memories hang on those that stand for them.';
+
+-- Children of merged lineages stand under the memories that stand for these, for as long as they did. p_nodes: new
+-- memories by merged lineage. The caller has locked the hierarchy.
+create or replace function loci_internal.move_children(p_namespace_id integer, p_nodes jsonb, p_at timestamptz)
+returns void
+language plpgsql volatile set search_path = ''
+as $$
+declare
+    v_ids  uuid[] := array(select k::uuid from jsonb_object_keys(p_nodes) k);
+    v_move record;
+begin
+    for v_move in
+        select p.node_id, (p_nodes ->> p.parent_id::text)::uuid as parent,
+               greatest(p.valid_from, m.valid_from) as since, p.valid_to
+        from loci_data.memory_placements p
+        cross join lateral (select o.valid_from from loci_data.memories o
+                            where o.namespace_id = p_namespace_id and o.id = (p_nodes ->> p.parent_id::text)::uuid
+                            limit 1) m
+        where p.namespace_id = p_namespace_id and p.parent_id = any (v_ids) and p.superseded_at is null
+          and coalesce(p.valid_to, 'infinity') > p_at and p.node_id <> all (v_ids)
+        order by p.node_id, p.valid_from
+    loop
+        perform loci_internal.place_lineage(p_namespace_id, v_move.node_id, v_move.parent, v_move.since,
+                                            v_move.valid_to, p_at);
+    end loop;
+end $$;
+comment on function loci_internal.move_children(integer, jsonb, timestamptz) is
+    'Put children of merged lineages under the memories that stand for these.';
+
+-- Links of merged lineages to others are links of the memories that stand for these, too; merged_from links lead back.
+-- p_nodes: new memories by merged lineage.
+create or replace function loci_internal.copy_links(p_namespace_id integer, p_nodes jsonb, p_at timestamptz)
+returns void
+language plpgsql volatile set search_path = ''
+as $$
+declare
+    v_ids uuid[] := array(select k::uuid from jsonb_object_keys(p_nodes) k);
+begin
+    insert into loci_data.memory_links (namespace_id, source_id, target_id, type, strength, recorded_at)
+    select p_namespace_id, x.source, x.target, x.type, max(x.strength), p_at
+    from (select coalesce((p_nodes ->> l.source_id::text)::uuid, l.source_id) as source,
+                 coalesce((p_nodes ->> l.target_id::text)::uuid, l.target_id) as target, l.type, l.strength
+          from loci_data.memory_links l
+          where l.namespace_id = p_namespace_id and l.superseded_at is null
+            and l.type not in ('merged_from', 'derived_from')
+            and (l.source_id = any (v_ids) or l.target_id = any (v_ids))
+          union all
+          select n.value::uuid, n.key::uuid, 'merged_from', 1 from jsonb_each_text(p_nodes) n) x
+    where x.source <> x.target
+    group by x.source, x.target, x.type
+    order by x.source, x.target, x.type
+    on conflict do nothing;
+end $$;
+comment on function loci_internal.copy_links(integer, jsonb, timestamptz) is
+    'Give links of merged lineages to the memories that stand for these.';
+
+-- Memories that stand for others mention what these mention. Pairs of source and new memory.
+create or replace function loci_internal.copy_mentions(p_namespace_id integer, p_sources uuid[], p_made uuid[])
+returns void
+language sql volatile set search_path = ''
+as $$
+    select loci_internal.insert_mentions(p_namespace_id, jsonb_agg(
+        jsonb_build_object('memory_id', p.made, 'entity_id', n.entity_id, 'mention_text', n.mention_text)
+        order by p.made, n.memory_id, n.entity_id))
+    from unnest(p_sources, p_made) p(id, made)
+    cross join lateral (select o.* from loci_data.memory_mentions o where o.namespace_id = p_namespace_id
+                        and o.memory_id = p.id offset 0) n
+    cross join lateral (select from loci_data.entities e where e.namespace_id = p_namespace_id and e.id = n.entity_id
+                        and e.merged_into is null limit 1) e
+    having count(*) > 0
+$$;
+comment on function loci_internal.copy_mentions(integer, uuid[], uuid[]) is
+    'Give mentions of memories to those that stand for them.';

@@ -18,7 +18,6 @@ declare
     v_ids     uuid[] := array(select (i.value ->> 'id')::uuid from jsonb_array_elements(p_items) i
                               where i.value ->> 'id' is not null);
     v_item    jsonb;
-    v_written record;
     m         loci_data.memories;
 begin
     perform from loci_data.lineages l
@@ -50,20 +49,8 @@ begin
             reason := format('the preference that it would replace is protected: importance %s, observed %s times',
                              m.importance, m.observations);
         else
-            select r.* into v_written from loci_api.remember(p_namespace, jsonb_build_array(jsonb_build_object(
-                'content', v_item -> 'content',
-                'category', case when not exists (  -- what somebody wrote in the same words is reinforced where it is
-                    select from loci_data.memories o
-                    where o.namespace_id = v_ns and o.content_hash = loci_internal.content_hash(v_item ->> 'content')
-                      and o.valid_to is null and o.status = 'active' and starts_with(o.category, 'user-preferences/'))
-                    then 'user-preferences/inferred' end,
-                'tags', jsonb_build_array('inferred'), 'metadata', v_item -> 'metadata')
-                || case when id is null then '{}' else jsonb_build_object('lineage', coalesce(m.lineage, m.id::text))
-                    end)) r;
-            action := case when v_written.duplicate then 'reinforced' when id is null then 'created'
-                else 'superseded' end;
-            superseded := v_written.superseded;
-            id := v_written.id;
+            select r.action, r.id, r.superseded into action, id, superseded
+            from loci_internal.remember_preference(v_ns, p_namespace, v_item, m) r;
         end if;
         return next;
     end loop;
@@ -71,3 +58,27 @@ end $$;
 comment on function loci_api.write_preferences(text, jsonb) is
     'Write inferred preferences: new memories, more evidence, or new versions; what was refused says by which guard. '
     'Errors: 42501, P0002, 22023, 23514.';
+
+-- Write a preference as a memory: a new one, or a new version of p_old. What somebody wrote in the same words is
+-- reinforced where it is. Errors: those of remember.
+create or replace function loci_internal.remember_preference(p_namespace_id integer, p_namespace text, p_item jsonb,
+                                                             p_old loci_data.memories)
+returns table (action text, id uuid, superseded uuid)
+language sql volatile set search_path = ''
+as $$
+    select case when r.duplicate then 'reinforced' when p_old.id is null then 'created' else 'superseded' end,
+           r.id, r.superseded
+    from loci_api.remember(p_namespace, jsonb_build_array(jsonb_build_object(
+        'content', p_item -> 'content',
+        'category', case when not exists (
+            select from loci_data.memories o
+            where o.namespace_id = p_namespace_id
+              and o.content_hash = loci_internal.content_hash(p_item ->> 'content')
+              and o.valid_to is null and o.status = 'active' and starts_with(o.category, 'user-preferences/'))
+            then 'user-preferences/inferred' end,
+        'tags', jsonb_build_array('inferred'), 'metadata', p_item -> 'metadata')
+        || case when p_old.id is null then '{}'
+                else jsonb_build_object('lineage', coalesce(p_old.lineage, p_old.id::text)) end)) r
+$$;
+comment on function loci_internal.remember_preference(integer, text, jsonb, loci_data.memories) is
+    'Write a preference as a memory; what was done.';

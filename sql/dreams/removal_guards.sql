@@ -14,20 +14,13 @@ as $$
         select (s ->> 'protected_importance')::double precision as importance,
                (s ->> 'protected_observations')::integer as observations
         from loci_internal.settings(p_namespace_id) s
-    ), stated as materialized (
-        select a.action, (t.place - 1)::integer as place, t.step,
-               (i.value ->> 'id')::uuid as id, (i.value ->> 'seen')::timestamptz as seen
-        from (values ('merge', 'merges'), ('delete', 'deletes'), ('refine', 'refinements')) a(action, list)
-        cross join lateral jsonb_array_elements(p_plan -> a.list) with ordinality t(step, place)
-        cross join lateral jsonb_array_elements(case a.action when 'merge' then t.step -> 'sources'
-                                                else jsonb_build_array(t.step) end) i(value)
     ), met as (
         select s.*, coalesce(m.holds, false) as current,
                m.updated_at, m.importance, m.observations, m.layer, m.valid_to,
                m.lineage <> m.lineage_id::text as named,
                loci.canonical_name(m.about) as subject,
                loci_internal.text_with_subject(s.step ->> 'content', m.about) <> s.step ->> 'content' as unnamed
-        from stated s
+        from loci_internal.read_consolidation_steps(p_plan) s
         left join lateral (select o.*, loci.holds_at(o, clock_timestamp(), null) as holds from loci_data.memories o
                            where o.namespace_id = p_namespace_id and o.id = s.id limit 1) m on true
     ), fault as (
@@ -51,28 +44,51 @@ as $$
                      and o.id <> all (array_agg(m.id))) as said
         from met m group by m.action, m.place
     )
-    select s.action, s.place, w.guard, s.ids, w.reason
+    select s.action, s.place, w.guard, s.ids, loci_internal.explain_refused_step(w.guard, f.id)
     from step s
     left join lateral (select f.id, f.guard from fault f
                        where f.action = s.action and f.place = s.place and f.guard is not null order by f.id limit 1) f
                            on true
     cross join lateral (
         select coalesce(f.guard, case when s.layers then 'layers' when s.validity then 'validity'
-                        when s.subjects then 'subjects' when s.said then 'exists' end) as guard,
-               case f.guard when 'gone' then format('memory %s is not current any more', f.id)
-                            when 'changed' then format('memory %s has changed since it was shown', f.id)
-                            when 'protected'
-                                then format('memory %s is protected: it is important, or was reinforced often', f.id)
-                            when 'named' then format('memory %s is kept current under the name of its lineage', f.id)
-                            else case when s.layers then 'the memories stand on different layers'
-                                      when s.validity then 'the memories hold until different times'
-                                      when s.subjects then 'the memories are about different ones'
-                                      when s.said then 'another memory says the same already' end end as reason) w
+                        when s.subjects then 'subjects' when s.said then 'exists' end) as guard) w
     where w.guard is not null
     order by s.action, s.place
 $$;
 comment on function loci_internal.refused_consolidation_steps(integer, jsonb) is
     'Steps of a plan for memories that rows forbid.';
+
+-- Memories that the steps of a plan are about, one row each. seen: its updated_at when the model was shown
+-- it. place counts from 0 in its list. Pure. Inlines.
+create or replace function loci_internal.read_consolidation_steps(p_plan jsonb)
+returns table (action text, place integer, step jsonb, id uuid, seen timestamptz)
+language sql stable parallel safe
+as $$
+    select a.action, (t.place - 1)::integer, t.step, (i.value ->> 'id')::uuid, (i.value ->> 'seen')::timestamptz
+    from (values ('merge', 'merges'), ('delete', 'deletes'), ('refine', 'refinements')) a(action, list)
+    cross join lateral jsonb_array_elements(p_plan -> a.list) with ordinality t(step, place)
+    cross join lateral jsonb_array_elements(case a.action when 'merge' then t.step -> 'sources'
+                                            else jsonb_build_array(t.step) end) i(value)
+$$;
+comment on function loci_internal.read_consolidation_steps(jsonb) is
+    'Memories that the steps of a plan are about.';
+
+-- Why does a guard refuse a step? A sentence for people, about memory p_id or the whole step. Pure.
+create or replace function loci_internal.explain_refused_step(p_guard text, p_id uuid) returns text
+language sql stable parallel safe
+as $$
+    select case p_guard
+        when 'gone' then format('memory %s is not current any more', p_id)
+        when 'changed' then format('memory %s has changed since it was shown', p_id)
+        when 'protected' then format('memory %s is protected: it is important, or was reinforced often', p_id)
+        when 'named' then format('memory %s is kept current under the name of its lineage', p_id)
+        when 'layers' then 'the memories stand on different layers'
+        when 'validity' then 'the memories hold until different times'
+        when 'subjects' then 'the memories are about different ones'
+        when 'exists' then 'another memory says the same already' end
+$$;
+comment on function loci_internal.explain_refused_step(text, uuid) is
+    'Why a guard refuses a step of a plan.';
 
 -- How many memories may end by a model's word at once? dream_removed_share of those that are current. Reads the
 -- namespace's memories once. Security definer: past the policies; checks the caller itself. Errors: 42501, P0002.
