@@ -95,13 +95,11 @@ as $$
 declare
     v_settings jsonb := loci_internal.settings(p_namespace_id);
     v_least    double precision := v_settings ->> 'aspect_weight_min';
-    v_most     double precision := least((v_settings ->> 'aspect_weight_max')::double precision, 1);
     v_at       timestamptz := clock_timestamp();
     v_since    timestamptz := v_at - (v_settings ->> 'aspect_stale_days')::double precision * interval '24 hours';
     v_used     uuid[];
     v_times    integer[];
-    v_stale    uuid[];
-    v_changes  double precision[];
+    v_stale    uuid[] := '{}';
 begin
     select array_agg(u.aspect_id), array_agg(u.times) into v_used, v_times
     from (select a.aspect_id, count(distinct a.memory_id)::integer as times from loci_data.attributes a
@@ -117,124 +115,82 @@ begin
         perform from loci_data.aspects a where a.namespace_id = p_namespace_id and a.id = any (v_used) order by a.id
             for no key update;
     end if;
-
-    with changed as (
-        update loci_data.aspects a
-        set weight = greatest(v_least,
-                              least(v_most, a.weight + u.times * (v_settings ->> 'feedback_delta')::double precision)),
-            confirmed_at = greatest(a.confirmed_at, v_at), updated_at = greatest(a.updated_at, v_at)
-        from unnest(v_used, v_times) u(id, times)
-        join loci_data.aspects o on o.namespace_id = p_namespace_id and o.id = u.id
-        where a.namespace_id = p_namespace_id and a.id = u.id
-        returning a.weight - o.weight as change
-    )
-    select array_agg(c.change) into v_changes from changed c;
-    confirmed := coalesce(cardinality(v_changes), 0);
-    insert into loci_data.feedback_events (namespace_id, id, at, agent_id, session_id, kind, aspects, confirmations,
-                                           change)
-    select p_namespace_id, loci_api.uuid7(), v_at, loci.current_agent(), p_session_id, 'confirmation', confirmed,
-           (select sum(t) from unnest(v_times) t), (select sum(c) from unnest(v_changes) c) where confirmed > 0;
-
-    with changed as (
-        update loci_data.aspects a
-        set weight = greatest(v_least, a.weight - (v_settings ->> 'aspect_decay')::double precision),
-            updated_at = greatest(a.updated_at, v_at)
-        from unnest(v_stale) u(id)
-        join loci_data.aspects o on o.namespace_id = p_namespace_id and o.id = u.id
-        where a.namespace_id = p_namespace_id and a.id = u.id and a.weight > v_least
-          and coalesce(a.confirmed_at, a.created_at) < v_since
-        returning a.weight - o.weight as change
-    )
-    select array_agg(c.change) into v_changes from changed c;
-    decayed := coalesce(cardinality(v_changes), 0);
-    insert into loci_data.feedback_events (namespace_id, id, at, agent_id, session_id, kind, aspects, confirmations,
-                                           change)
-    select p_namespace_id, loci_api.uuid7(), v_at, loci.current_agent(), p_session_id, 'decay', decayed, 0,
-           (select sum(c) from unnest(v_changes) c)
-    where decayed > 0;
+    confirmed := loci_internal.confirm_aspects(p_namespace_id, p_session_id, v_used, v_times, v_at);
+    decayed := loci_internal.decay_aspects(p_namespace_id, p_session_id, v_stale, v_since, v_at);
 end $$;
 comment on function loci_internal.learn_aspect_weights(integer, text, uuid[], boolean, out integer, out integer) is
     'Confirm the aspects behind memories, and let unconfirmed ones decay; how many of each.';
 
--- Compare the facts of aspects anew whose facts may contradict each other although each was compared at its write: an
--- aspect was declared single-valued, a merge or a split moved facts, they were restored from a file, or the setting
--- supersession was changed. Does for each active fact what sweep_supersessions does; where supersession is off,
--- nothing. The worker asks every 30 seconds. One aspect a call, of whichever namespace; those that another works at are
--- passed over. aspect_id null: none waits. Operator only. Security definer: works on all namespaces. Errors: 42501.
-create or replace function loci_api.sweep_aspects()
-returns table (namespace_id integer, aspect_id uuid, visited integer, superseded uuid[])
-language plpgsql volatile security definer set search_path = '' set enable_seqscan = off
+-- Aspects gain settings feedback_delta for each of p_times, up to aspect_weight_max. The caller has locked them.
+-- Returns how many there are.
+create or replace function loci_internal.confirm_aspects(p_namespace_id integer, p_session_id text, p_ids uuid[],
+                                                         p_times integer[], p_at timestamptz) returns integer
+language plpgsql volatile set search_path = ''
 as $$
-#variable_conflict use_column
 declare
-    v_id   uuid;
-    v_made uuid[];
+    v_settings jsonb := loci_internal.settings(p_namespace_id);
+    v_least    double precision := v_settings ->> 'aspect_weight_min';
+    v_most     double precision := least((v_settings ->> 'aspect_weight_max')::double precision, 1);
+    v_changes  double precision[];
 begin
-    perform loci_internal.require_operator('sweep facts');
-    visited := 0;
-    superseded := '{}';
-    select q.namespace_id, q.aspect_id into namespace_id, aspect_id
-    from loci_data.aspects_to_sweep q order by q.namespace_id, q.aspect_id limit 1 for update skip locked;
-    perform from loci_data.aspects p where p.namespace_id = sweep_aspects.namespace_id
-        and p.id = sweep_aspects.aspect_id for no key update;
-    for v_id in
-        select a.id from loci_data.attributes a
-        where a.namespace_id = sweep_aspects.namespace_id and a.aspect_id = sweep_aspects.aspect_id
-          and a.status = 'active' and a.kind = 'attribute'
-          and loci_internal.settings(sweep_aspects.namespace_id) ->> 'supersession' <> 'off'
-        order by a.id
-    loop
-        select s.superseded into v_made from loci_internal.supersede_siblings(
-            namespace_id, v_id, 'sweep', null, null, clock_timestamp()) s;
-        visited := visited + 1;
-        superseded := superseded || v_made;
-    end loop;
-    delete from loci_data.aspects_to_sweep q where q.namespace_id = sweep_aspects.namespace_id
-        and q.aspect_id = sweep_aspects.aspect_id;
-    return next;
+    with changed as (
+        update loci_data.aspects a
+        set weight = greatest(v_least,
+                              least(v_most, a.weight + u.times * (v_settings ->> 'feedback_delta')::double precision)),
+            confirmed_at = greatest(a.confirmed_at, p_at), updated_at = greatest(a.updated_at, p_at)
+        from unnest(p_ids, p_times) u(id, times)
+        join loci_data.aspects o on o.namespace_id = p_namespace_id and o.id = u.id
+        where a.namespace_id = p_namespace_id and a.id = u.id
+        returning a.weight - o.weight as change
+    )
+    select coalesce(array_agg(c.change), '{}') into v_changes from changed c;
+    perform loci_internal.record_weight_changes(p_namespace_id, p_session_id, 'confirmation',
+                                                (select sum(t) from unnest(p_times) t), v_changes, p_at);
+    return cardinality(v_changes);
 end $$;
-comment on function loci_api.sweep_aspects() is
-    'Compare the facts of an aspect that waits for it; the aspect, facts visited, attributes superseded. Operator '
-    'only.';
+comment on function loci_internal.confirm_aspects(integer, text, uuid[], integer[], timestamptz) is
+    'Raise the weights of aspects that were used; how many.';
 
--- Trigger: the facts of an aspect are to be compared anew. On aspects and attributes, as named by the triggers below.
-create or replace function loci_internal.queue_aspect_sweep() returns trigger
-language plpgsql volatile security definer set search_path = ''
+-- Aspects that nothing has confirmed since p_since lose settings aspect_decay, down to aspect_weight_min. The caller
+-- has locked them. Returns how many lose something.
+create or replace function loci_internal.decay_aspects(p_namespace_id integer, p_session_id text, p_ids uuid[],
+                                                       p_since timestamptz, p_at timestamptz) returns integer
+language plpgsql volatile set search_path = ''
 as $$
+declare
+    v_settings jsonb := loci_internal.settings(p_namespace_id);
+    v_least    double precision := v_settings ->> 'aspect_weight_min';
+    v_changes  double precision[];
 begin
-    insert into loci_data.aspects_to_sweep (namespace_id, aspect_id)
-    values (new.namespace_id, (to_jsonb(new) ->> tg_argv[0])::uuid) on conflict do nothing;
-    return null;
+    with changed as (
+        update loci_data.aspects a
+        set weight = greatest(v_least, a.weight - (v_settings ->> 'aspect_decay')::double precision),
+            updated_at = greatest(a.updated_at, p_at)
+        from unnest(p_ids) u(id)
+        join loci_data.aspects o on o.namespace_id = p_namespace_id and o.id = u.id
+        where a.namespace_id = p_namespace_id and a.id = u.id and a.weight > v_least
+          and coalesce(a.confirmed_at, a.created_at) < p_since
+        returning a.weight - o.weight as change
+    )
+    select coalesce(array_agg(c.change), '{}') into v_changes from changed c;
+    perform loci_internal.record_weight_changes(p_namespace_id, p_session_id, 'decay', 0, v_changes, p_at);
+    return cardinality(v_changes);
 end $$;
-comment on function loci_internal.queue_aspect_sweep() is
-    'Trigger: let the worker compare the facts of an aspect.';
+comment on function loci_internal.decay_aspects(integer, text, uuid[], timestamptz, timestamptz) is
+    'Lower the weights of aspects that nothing has confirmed; how many.';
 
--- Trigger: another way to supersede is in force, and all aspects of the namespace are to be compared anew.
-create or replace function loci_internal.queue_namespace_sweep() returns trigger
-language plpgsql volatile security definer set search_path = '' set enable_seqscan = off
+-- Record an event of feedback that changed the weights of aspects; of none, there is no event.
+create or replace function loci_internal.record_weight_changes(
+    p_namespace_id integer, p_session_id text, p_kind text, p_confirmations bigint, p_changes double precision[],
+    p_at timestamptz) returns void
+language sql volatile set search_path = ''
 as $$
-begin
-    insert into loci_data.aspects_to_sweep (namespace_id, aspect_id)
-    select new.id, p.id from loci_data.aspects p where p.namespace_id = new.id order by p.id on conflict do nothing;
-    return null;
-end $$;
-comment on function loci_internal.queue_namespace_sweep() is
-    'Trigger: let the worker compare the facts of all aspects of a namespace.';
-
--- A fact that was compared at its write is compared again when its siblings have changed.
-create or replace trigger aspects_sweep after update on loci_data.aspects
-    for each row when (old.single_valued is distinct from new.single_valued)
-    execute function loci_internal.queue_aspect_sweep('id');
-
-create or replace trigger attributes_moved_sweep after update on loci_data.attributes
-    for each row when (old.aspect_id <> new.aspect_id)
-    execute function loci_internal.queue_aspect_sweep('aspect_id');
-
-create or replace trigger attributes_restored_sweep after insert on loci_data.attributes
-    for each row when (current_setting('loci.restoring', true) = 'on')
-    execute function loci_internal.queue_aspect_sweep('aspect_id');
-
-create or replace trigger namespaces_sweep after update on loci_data.namespaces
-    for each row when ((old.settings -> 'supersession', old.settings -> 'supersession_threshold')
-                       is distinct from (new.settings -> 'supersession', new.settings -> 'supersession_threshold'))
-    execute function loci_internal.queue_namespace_sweep();
+    insert into loci_data.feedback_events (namespace_id, id, at, agent_id, session_id, kind, aspects, confirmations,
+                                           change)
+    select p_namespace_id, loci_api.uuid7(), p_at, loci.current_agent(), p_session_id, p_kind, cardinality(p_changes),
+           p_confirmations, (select sum(c) from unnest(p_changes) c)
+    where p_changes <> '{}'
+$$;
+comment on function loci_internal.record_weight_changes(
+    integer, text, text, bigint, double precision[], timestamptz) is
+    'Record that feedback changed the weights of aspects.';

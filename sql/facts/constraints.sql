@@ -7,55 +7,48 @@
 create or replace function loci_internal.walk_constraints(
     p_namespace_id integer, p_ids uuid[], p_filter loci_internal.memory_filter, p_deadline timestamptz)
 returns table (entity_id uuid, entity text, aspect_id uuid, aspect text, id uuid, content text,
-               importance double precision,
-               confidence double precision, memory_id uuid, doc_id bigint)
+               importance double precision, confidence double precision, memory_id uuid, doc_id bigint)
 language plpgsql stable set search_path = ''
 as $$
 declare
-    v_queue uuid[] := p_ids;  -- entities that may have more, and after which of their constraints
+    v_ids   uuid[] := p_ids;  -- entities of which a page is read, and after which of their constraints
     v_ranks double precision[] := array_fill('infinity'::double precision, array[cardinality(p_ids)]);
     v_last  uuid[] := array_fill('ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid, array[cardinality(p_ids)]);
-    v_more  uuid[];
-    v_more_ranks double precision[];
-    v_more_last  uuid[];
-    v_size  integer := 32;
-    v_step  integer := 32;  -- entities a statement
-    v_done  integer;
-    v_n     integer;        -- rows of the entity in this page
+    v_done  integer := 0;     -- entities of v_ids whose page was read
+    v_next  integer;
+    v_size  integer;          -- of a page of an entity
+    v_n     integer;          -- rows of the entity in this page
     v_bytes bigint := 0;
     v_late  boolean := false;
     v_row   record;
 begin
-    while cardinality(v_queue) > 0 and not v_late loop
-        v_done := 0;
-        v_more := '{}'; v_more_ranks := '{}'; v_more_last := '{}';
-        while v_done < cardinality(v_queue) and not v_late loop
-            entity_id := null;
-            for v_row in select p.* from loci_internal.constraint_page(
-                p_namespace_id, v_queue[v_done + 1 : v_done + v_step], v_ranks[v_done + 1 : v_done + v_step],
-                v_last[v_done + 1 : v_done + v_step], v_size, p_filter, p_deadline) p
-            loop
-                v_n := case when entity_id = v_row.entity_id then v_n + 1 else 1 end;
-                entity_id := v_row.entity_id;
-                continue when not v_row.held;
-                entity := v_row.entity; aspect_id := v_row.aspect_id; aspect := v_row.aspect; id := v_row.id;
-                content := v_row.content;
-                importance := v_row.importance; confidence := v_row.confidence; memory_id := v_row.memory_id;
-                doc_id := v_row.doc_id;
-                v_bytes := v_bytes + octet_length(content);
-                return next;
-                if v_n = v_size then
-                    v_more := v_more || entity_id; v_more_ranks := v_more_ranks || v_row.rank;
-                    v_more_last := v_more_last || id;
-                end if;
-            end loop;
-            v_done := v_done + v_step;
-            v_late := v_bytes > 16 * 1024 * 1024
-                      or clock_timestamp() > p_deadline;
+    while v_done < cardinality(v_ids) and not v_late loop
+        if v_done < cardinality(p_ids) then
+            v_size := 32;
+            v_next := least(v_done + 32, cardinality(p_ids));
+        else
+            v_size := 500;
+            v_next := v_done + 1;
+        end if;
+        entity_id := null;
+        for v_row in select p.* from loci_internal.constraint_page(
+            p_namespace_id, v_ids[v_done + 1 : v_next], v_ranks[v_done + 1 : v_next], v_last[v_done + 1 : v_next],
+            v_size, p_filter, p_deadline) p
+        loop
+            v_n := case when entity_id = v_row.entity_id then v_n + 1 else 1 end;
+            entity_id := v_row.entity_id;
+            continue when not v_row.held;
+            entity := v_row.entity; aspect_id := v_row.aspect_id; aspect := v_row.aspect; id := v_row.id;
+            content := v_row.content; importance := v_row.importance; confidence := v_row.confidence;
+            memory_id := v_row.memory_id; doc_id := v_row.doc_id;
+            v_bytes := v_bytes + octet_length(content);
+            return next;
+            if v_n = v_size then
+                v_ids := v_ids || entity_id; v_ranks := v_ranks || v_row.rank; v_last := v_last || id;
+            end if;
         end loop;
-        v_queue := v_more; v_ranks := v_more_ranks; v_last := v_more_last;
-        v_size := 500;
-        v_step := 1;
+        v_done := v_next;
+        v_late := v_bytes > 16 * 1024 * 1024 or clock_timestamp() > p_deadline;
     end loop;
     if v_late then
         id := null;
@@ -103,3 +96,27 @@ end $$;
 comment on function loci_internal.constraint_page(integer, uuid[], double precision[], uuid[], integer,
                                                   loci_internal.memory_filter, timestamptz) is
     'The next constraints of some entities, most important first.';
+
+-- Gather the constraints of a walk (walk_constraints): memories behind them (ids) with their scores, and the
+-- constraints as people see them (items). p_shares: by how much each of p_ids counts. late: there may be more.
+create or replace function loci_internal.gather_walk_constraints(
+    p_namespace_id integer, p_ids uuid[], p_shares double precision[], p_filter loci_internal.memory_filter,
+    p_deadline timestamptz, out ids uuid[], out scores double precision[], out items json, out late boolean)
+language plpgsql stable set search_path = ''
+as $$
+begin
+    with rule as materialized (
+        select c.*, e.share
+        from loci_internal.walk_constraints(p_namespace_id, p_ids, p_filter, p_deadline) c
+        left join unnest(p_ids, p_shares) e(id, share) on e.id = c.entity_id
+    ), shown as (
+        select r.id, r.entity_id, r.entity, r.aspect_id, r.aspect, r.content, r.importance, r.confidence, r.memory_id
+        from rule r where r.id is not null order by r.importance desc, r.id desc
+    )
+    select array_agg(r.memory_id) filter (where r.memory_id is not null),
+           array_agg(r.importance * r.share) filter (where r.memory_id is not null),
+           (select json_agg(s) from shown s), bool_or(r.id is null)
+    into ids, scores, items, late from rule r;
+end $$;
+comment on function loci_internal.gather_walk_constraints is
+    'Constraints of a walk: memories behind them with scores, and what is shown.';

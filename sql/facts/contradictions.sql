@@ -21,10 +21,8 @@ comment on function loci.contradiction(text, text, boolean, integer) is
 -- valid_from, then recorded_at, then id; so a back-dated fact is the older one, and is also compared with what its
 -- siblings have superseded, and with what ended by itself: it may come between. Facts that were over before the other
 -- began do not contradict. sure: the newer by itself holds as long as the older, and "now" leaves no doubt which of
--- several facts it ends. Siblings are found by the terms that may contradict (contradiction_search_terms),
--- supersession_candidates for each (the newest; p_after: the next by id, for a sweep); where the aspect is declared
--- single-valued, the most important ones too. Pairs that were decided before are left out. Cost follows the candidates,
--- not the aspect: 20 look-ups in attribute_terms, 0.2 ms a candidate.
+-- several facts it ends. p_after: only with siblings that come after it by id, for a sweep (siblings_to_compare). Pairs
+-- that were decided before are left out. Cost follows the candidates, not the aspect: 0.2 ms a candidate.
 create or replace function loci_internal.find_contradictions(p_namespace_id integer, p_attribute_id uuid,
                                                              p_settings jsonb, p_after boolean)
 returns table (older_id uuid, newer_id uuid, newer_from timestamptz, sure boolean, signal text,
@@ -32,98 +30,116 @@ returns table (older_id uuid, newer_id uuid, newer_from timestamptz, sure boolea
 language plpgsql stable set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off
 as $$
 #variable_conflict use_column
+declare
+    v_fact   loci_data.attributes;
+    v_said   loci_internal.statement;
+    v_single boolean;
 begin
+    select a.* into v_fact from loci_data.attributes a
+    where a.namespace_id = p_namespace_id and a.id = p_attribute_id and a.status <> 'deleted'
+      and a.valid_to is distinct from a.valid_from and a.kind = 'attribute';
+    if not found then
+        return;
+    end if;
+    v_said := loci_internal.read_statement(v_fact.content);
+    v_single := (select s.single_valued from loci_data.aspects s
+                 where s.namespace_id = p_namespace_id and s.id = v_fact.aspect_id);
     return query
-    with written as materialized (
-        select a.*, s.single_valued, loci_internal.read_statement(a.content) as said
-        from loci_data.attributes a
-        join loci_data.aspects s on s.namespace_id = a.namespace_id and s.id = a.aspect_id
-        where a.namespace_id = p_namespace_id and a.id = p_attribute_id and a.status <> 'deleted'
-          and a.valid_to is distinct from a.valid_from and a.kind = 'attribute'
-    ), sibling as materialized (
-        select t.attribute_id as id from written w
-        cross join lateral (select distinct hashtextextended(k.term, 0) as term
-                            from unnest(loci_internal.contradiction_search_terms(w.said, w.single_valued)) k(term)) k
-        cross join lateral (select t.attribute_id from loci_data.attribute_terms t
-                            where not p_after and t.namespace_id = p_namespace_id and t.aspect_id = w.aspect_id
-                              and t.term = k.term
-                            order by t.attribute_id desc limit (p_settings ->> 'supersession_candidates')::integer) t
-        union
-        select t.attribute_id from written w
-        cross join lateral (select distinct hashtextextended(k.term, 0) as term
-                            from unnest(loci_internal.contradiction_search_terms(w.said, w.single_valued)) k(term)) k
-        cross join lateral (select t.attribute_id from loci_data.attribute_terms t
-                            where p_after and t.namespace_id = p_namespace_id and t.aspect_id = w.aspect_id
-                              and t.term = k.term and t.attribute_id > w.id
-                            order by t.attribute_id limit (p_settings ->> 'supersession_candidates')::integer) t
-        union
-        select a.id from written w
-        cross join lateral (select a.id from loci_data.attributes a
-                            where w.single_valued and a.namespace_id = p_namespace_id and a.aspect_id = w.aspect_id
-                              and a.status = 'active'
-                            order by a.importance desc,
-                                     a.id desc limit (p_settings ->> 'supersession_candidates')::integer) a
-        union
-        select a.id from written w
-        cross join lateral (select a.id from loci_data.attributes a  -- over, and nothing in their place
-                            where a.namespace_id = p_namespace_id and a.aspect_id = w.aspect_id
-                              and a.status = 'superseded' and a.superseded_by is null and a.valid_to > w.valid_from
-                              and a.valid_to > a.valid_from
-                            order by a.valid_to, a.id limit (p_settings ->> 'supersession_candidates')::integer) a
-    ), chain as (  -- what a back-dated fact comes between
-        with recursive before as (
-            select a.id, 0 as steps from written w cross join sibling x
-            cross join lateral (select o.id from loci_data.attributes o
-                                where o.namespace_id = p_namespace_id and o.id = x.id
-                                  and o.valid_from > w.valid_from offset 0) a
-            union
-            select a.id, b.steps + 1 from before b cross join written w
-            cross join lateral (select o.id from loci_data.attributes o where o.namespace_id = p_namespace_id
-                                and o.superseded_by = b.id
-                                and o.status = 'superseded' and o.valid_to > w.valid_from
-                                and o.valid_to > o.valid_from offset 0) a
-            where b.steps < (p_settings ->> 'supersession_candidates')::integer
-        )
-        (select b.id from before b limit (p_settings ->> 'supersession_candidates')::integer) union select x.id
-            from sibling x
-    ), pair as materialized (
-        select r.*, (case when r.wins then r.said else r.sibling_said end).now_prefix as now_prefix from (
-        select w.said, w.single_valued, w.id, w.aspect_id, b.id as sibling_id,
-               loci_internal.read_statement(b.content) as sibling_said,
-               (w.valid_from, w.recorded_at, w.id) > (b.valid_from, b.recorded_at, b.id) as wins,
-               greatest(w.valid_from, b.valid_from) as newer_from, w.valid_to, b.valid_to as sibling_to,
-               w.own_to, b.own_to as sibling_own_to
-        from chain x
-        cross join written w
+    with pair as materialized (
+        select b.*, loci_internal.read_statement(b.content) as said,
+               (v_fact.valid_from, v_fact.recorded_at, v_fact.id) > (b.valid_from, b.recorded_at, b.id) as wins
+        from loci_internal.siblings_to_compare(
+            p_namespace_id, v_fact, v_single, loci_internal.contradiction_search_terms(v_said, v_single),
+            (p_settings ->> 'supersession_candidates')::integer, p_after) x
         cross join lateral (select o.* from loci_data.attributes o where o.namespace_id = p_namespace_id
                             and o.id = x.id offset 0) b
-        where b.id <> w.id and b.status <> 'deleted' and b.kind = 'attribute'
+        where b.id <> v_fact.id and b.status <> 'deleted' and b.kind = 'attribute'
           and b.valid_to is distinct from b.valid_from
-          and loci_internal.periods_overlap(w.valid_from, w.valid_to, b.valid_from, b.valid_to)
+          and loci_internal.periods_overlap(v_fact.valid_from, v_fact.valid_to, b.valid_from, b.valid_to)
           and not exists (select from loci_data.supersessions s where s.namespace_id = p_namespace_id
                           and s.status <> 'proposed'
-                          and (s.older_id, s.newer_id) in ((w.id, b.id), (b.id, w.id)))
-        ) r
+                          and (s.older_id, s.newer_id) in ((v_fact.id, b.id), (b.id, v_fact.id)))
     )
-    select case when p.wins then p.sibling_id else p.id end, case when p.wins then p.id else p.sibling_id end,
-           p.newer_from,
-           coalesce(case when p.wins then p.own_to is null or p.sibling_to <= p.own_to
-                         else p.sibling_own_to is null or p.valid_to <= p.sibling_own_to end, false)
-           and not (c.signal = 'temporal_marker' and p.now_prefix is not null
-                    -- of several facts that begin like it, none is the one that now is over
-                    and 2 < (select count(*) from (
-                        select from loci_data.attribute_terms t
-                        where t.namespace_id = p_namespace_id and t.aspect_id = p.aspect_id
-                          and t.term = hashtextextended('p ' || array_to_string(p.now_prefix, ' '), 0) limit 3) alike)),
+    select case when p.wins then p.id else v_fact.id end, case when p.wins then v_fact.id else p.id end,
+           greatest(v_fact.valid_from, p.valid_from),
+           coalesce(case when p.wins then v_fact.own_to is null or p.valid_to <= v_fact.own_to
+                         else p.own_to is null or v_fact.valid_to <= p.own_to end, false)
+           and not (c.signal = 'temporal_marker' and loci_internal.several_begin_alike(
+               p_namespace_id, v_fact.aspect_id, (case when p.wins then v_said else p.said end).now_prefix)),
            c.signal, c.confidence, c.evidence
     from pair p
     cross join lateral loci_internal.compare_statements(
-        case when p.wins then p.sibling_said else p.said end, case when p.wins then p.said else p.sibling_said end,
-        p.single_valued, (p_settings ->> 'shared_tokens')::integer) c
+        case when p.wins then p.said else v_said end, case when p.wins then v_said else p.said end, v_single,
+        (p_settings ->> 'shared_tokens')::integer) c
     where c.confidence >= (p_settings ->> 'supersession_threshold')::double precision;
 end $$;
 comment on function loci_internal.find_contradictions(integer, uuid, jsonb, boolean) is
     'Pairs of active siblings that an attribute is part of and that contradict each other, with signal and evidence.';
+
+-- Which siblings may a fact contradict? Those with terms that may contradict it (p_terms), p_limit for each: the
+-- newest, or with p_after the next by id; where the aspect is single-valued, the most important ones too; those that
+-- ended by themselves; and what siblings that begin later have superseded, which a back-dated fact may come between.
+-- About 20 look-ups in attribute_terms. Inlines.
+create or replace function loci_internal.siblings_to_compare(
+    p_namespace_id integer, p_fact loci_data.attributes, p_single_valued boolean, p_terms text[], p_limit integer,
+    p_after boolean)
+returns table (id uuid)
+language sql stable
+as $$
+    with recursive term as materialized (
+        select distinct hashtextextended(k.term, 0) as term from unnest(p_terms) k(term)
+    ), sibling as materialized (
+        select t.attribute_id as id from term k
+        cross join lateral (select t.attribute_id from loci_data.attribute_terms t
+                            where not p_after and t.namespace_id = p_namespace_id
+                              and t.aspect_id = (p_fact).aspect_id and t.term = k.term
+                            order by t.attribute_id desc limit p_limit) t
+        union
+        select t.attribute_id from term k
+        cross join lateral (select t.attribute_id from loci_data.attribute_terms t
+                            where p_after and t.namespace_id = p_namespace_id and t.aspect_id = (p_fact).aspect_id
+                              and t.term = k.term and t.attribute_id > (p_fact).id
+                            order by t.attribute_id limit p_limit) t
+        union
+        (select a.id from loci_data.attributes a
+         where p_single_valued and a.namespace_id = p_namespace_id and a.aspect_id = (p_fact).aspect_id
+           and a.status = 'active'
+         order by a.importance desc, a.id desc limit p_limit)
+        union
+        (select a.id from loci_data.attributes a  -- over, and nothing in their place
+         where a.namespace_id = p_namespace_id and a.aspect_id = (p_fact).aspect_id and a.status = 'superseded'
+           and a.superseded_by is null and a.valid_to > (p_fact).valid_from and a.valid_to > a.valid_from
+         order by a.valid_to, a.id limit p_limit)
+    ), before as (
+        select a.id, 0 as steps from sibling x
+        cross join lateral (select o.id from loci_data.attributes o where o.namespace_id = p_namespace_id
+                            and o.id = x.id and o.valid_from > (p_fact).valid_from offset 0) a
+        union
+        select a.id, b.steps + 1 from before b
+        cross join lateral (select o.id from loci_data.attributes o where o.namespace_id = p_namespace_id
+                            and o.superseded_by = b.id and o.status = 'superseded'
+                            and o.valid_to > (p_fact).valid_from and o.valid_to > o.valid_from offset 0) a
+        where b.steps < p_limit
+    )
+    (select b.id from before b limit p_limit) union select x.id from sibling x
+$$;
+comment on function loci_internal.siblings_to_compare is
+    'Siblings that a fact may contradict.';
+
+-- Do more than two facts of an aspect begin with these words? Then none is the one that "now" ends. Null: there are no
+-- such words. Primary key of attribute_terms.
+create or replace function loci_internal.several_begin_alike(p_namespace_id integer, p_aspect_id uuid, p_prefix text[])
+returns boolean
+language plpgsql stable set search_path = ''
+as $$
+begin
+    return 2 < (select count(*) from (
+        select from loci_data.attribute_terms t
+        where t.namespace_id = p_namespace_id and t.aspect_id = p_aspect_id
+          and t.term = hashtextextended('p ' || array_to_string(p_prefix, ' '), 0) limit 3) alike);
+end $$;
+comment on function loci_internal.several_begin_alike(integer, uuid, text[]) is
+    'Whether more than two facts of an aspect begin with the same words.';
 
 -- Which terms do statements offer that this one contradicts, or that contradict it (contradiction_index_terms)? For
 -- each signal, in

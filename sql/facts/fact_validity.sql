@@ -24,36 +24,13 @@ begin
                    union
                    select s.older_id from loci_data.supersessions s
                    where s.namespace_id = p_namespace_id and s.newer_id = any (p_ids) and s.status = 'applied');
-    perform from loci_data.aspects p where p.namespace_id = p_namespace_id and p.id = any (array(
-        select a.aspect_id from loci_data.attributes a where a.namespace_id = p_namespace_id and a.id = any (v_ids)))
-    order by p.id for no key update;
-    perform from loci_data.attributes a where a.namespace_id = p_namespace_id and a.id = any (v_ids) order by a.id
-        for no key update;
+    perform loci_internal.lock_facts_with_aspects(p_namespace_id, v_ids);
     update loci_data.attributes a set own_to = f.own_to, updated_at = greatest(a.updated_at, p_at)
     from unnest(v_ids) u(id) cross join lateral loci_internal.fact_span(p_namespace_id, u.id) f
     where a.namespace_id = p_namespace_id and a.id = any (v_ids) and a.id = u.id
       and a.own_to is distinct from f.own_to;
-    with folded as materialized (
-        select f.*, a.status as old_status, a.valid_to as old_to
-        from loci_internal.fold_facts(p_namespace_id, v_ids) f
-        join loci_data.attributes a on a.namespace_id = p_namespace_id and a.id = any (v_ids) and a.id = f.id
-    ), changed as (
-        update loci_data.attributes a
-        set status = f.status, superseded_by = f.superseded_by, valid_to = f.valid_to,
-            superseded_at = case when f.status <> 'active' then coalesce(a.superseded_at, p_at) end,
-            withdrawn_at = case when f.withdrawn then coalesce(a.withdrawn_at, p_at) end,
-            updated_at = greatest(a.updated_at, p_at)
-        from folded f
-        where a.namespace_id = p_namespace_id and a.id = any (v_ids) and a.id = f.id
-          and (a.status, a.superseded_by, a.valid_to, a.withdrawn_at is not null)
-              is distinct from (f.status, f.superseded_by, f.valid_to, f.withdrawn)
-        returning a.id, a.kind = 'attribute' and a.status <> 'deleted' and a.valid_to is distinct from a.valid_from
-                  and (f.old_status = 'deleted' or coalesce(a.valid_to, 'infinity') > coalesce(f.old_to, 'infinity'))
-                  as more
-    )
-    select coalesce(array_agg(c.id order by c.id), '{}'), coalesce(array_agg(c.id order by c.id) filter (where c.more),
-                                                                   '{}')
-    into v_changed, v_more from changed c;
+    select s.changed, s.more into v_changed, v_more
+    from loci_internal.store_folded_facts(p_namespace_id, v_ids, p_at) s;
     if p_compare then
         foreach v_id in array v_more loop
             v_changed := v_changed || (select s.superseded from loci_internal.supersede_siblings(
@@ -64,6 +41,53 @@ begin
 end $$;
 comment on function loci_internal.refold_facts(integer, uuid[], timestamptz, boolean, timestamptz) is
     'Bring facts in step with their memories and with the decisions about them; those that changed.';
+
+-- Lock facts as every writer does: their aspects, then the facts, each in order of id.
+create or replace function loci_internal.lock_facts_with_aspects(p_namespace_id integer, p_ids uuid[]) returns void
+language plpgsql volatile set search_path = ''
+as $$
+begin
+    perform from loci_data.aspects p where p.namespace_id = p_namespace_id and p.id = any (array(
+        select a.aspect_id from loci_data.attributes a where a.namespace_id = p_namespace_id and a.id = any (p_ids)))
+    order by p.id for no key update;
+    perform from loci_data.attributes a where a.namespace_id = p_namespace_id and a.id = any (p_ids) order by a.id
+        for no key update;
+end $$;
+comment on function loci_internal.lock_facts_with_aspects(integer, uuid[]) is
+    'Lock aspects of facts, then the facts.';
+
+-- Store status, successor and end of facts as fold_facts has them. Only rows that change: returned, and of these, what
+-- holds at moments at which it did not (more). The caller has locked them.
+create or replace function loci_internal.store_folded_facts(p_namespace_id integer, p_ids uuid[], p_at timestamptz,
+                                                            out changed uuid[], out more uuid[])
+language plpgsql volatile set search_path = ''
+as $$
+#variable_conflict use_column
+begin
+    with folded as materialized (
+        select f.*, a.status as old_status, a.valid_to as old_to
+        from loci_internal.fold_facts(p_namespace_id, p_ids) f
+        join loci_data.attributes a on a.namespace_id = p_namespace_id and a.id = any (p_ids) and a.id = f.id
+    ), changed as (
+        update loci_data.attributes a
+        set status = f.status, superseded_by = f.superseded_by, valid_to = f.valid_to,
+            superseded_at = case when f.status <> 'active' then coalesce(a.superseded_at, p_at) end,
+            withdrawn_at = case when f.withdrawn then coalesce(a.withdrawn_at, p_at) end,
+            updated_at = greatest(a.updated_at, p_at)
+        from folded f
+        where a.namespace_id = p_namespace_id and a.id = any (p_ids) and a.id = f.id
+          and (a.status, a.superseded_by, a.valid_to, a.withdrawn_at is not null)
+              is distinct from (f.status, f.superseded_by, f.valid_to, f.withdrawn)
+        returning a.id, a.kind = 'attribute' and a.status <> 'deleted' and a.valid_to is distinct from a.valid_from
+                  and (f.old_status = 'deleted' or coalesce(a.valid_to, 'infinity') > coalesce(f.old_to, 'infinity'))
+                  as more
+    )
+    select coalesce(array_agg(c.id order by c.id), '{}'),
+           coalesce(array_agg(c.id order by c.id) filter (where c.more), '{}')
+    into changed, more from changed c;
+end $$;
+comment on function loci_internal.store_folded_facts(integer, uuid[], timestamptz) is
+    'Store facts as the decisions about them have them; those that changed.';
 
 -- Until when does a fact hold by itself, whatever superseded it (own_to; equal to its valid_from: at no moment)? Until
 -- the end that was stated, or that somebody gave it by hand, or that of the memory it rests on; of a memory that is

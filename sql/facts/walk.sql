@@ -14,8 +14,7 @@ create or replace function loci.walk(
     p_session_key text default null, p_as_of timestamptz default null, p_known_at timestamptz default null,
     p_attributes boolean default false)
 returns table (focal json, source text, memory_ids uuid[], constraints json, attributes json, entity_count integer,
-               aspect_ids uuid[],
-               timed_out boolean, took_ms double precision)
+               aspect_ids uuid[], timed_out boolean, took_ms double precision)
 language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_generic_plan
 set work_mem = '32MB'  -- sorts what was collected, without files
 as $$
@@ -32,10 +31,8 @@ declare
 begin
     select coalesce(array_agg(f.id order by f.ordinal) filter (where f.id is not null), '{}'),
            max(f.source) filter (where f.source <> 'pinned'), count(*) filter (where f.pinned) >= 10000,
-           coalesce(
-               json_agg(json_build_object('id', f.id, 'name', f.name, 'type', f.type, 'pinned', f.pinned,
-                                          'source', f.source)
-                             order by f.ordinal), '[]')
+           coalesce(json_agg(json_build_object('id', f.id, 'name', f.name, 'type', f.type, 'pinned', f.pinned,
+                                               'source', f.source) order by f.ordinal), '[]')
     into v_focal, source, timed_out, focal
     from loci.focal_entities(p_namespace, p_query, p_project_path, p_checkpoint, p_session_key, p_known_at) f;
 
@@ -47,35 +44,9 @@ begin
     from loci_internal.walk_edges(v_ns, v_focal, v_filter.as_of, coalesce(p_known_at, 'infinity'),
                                   v_started + 0.15 * v_budget) e;
 
-    with found as materialized (
-        select a.*, e.share, e.place
-        from loci_internal.walk_attributes(v_ns, v_ids, v_filter, v_started + 0.3 * v_budget) a
-        left join unnest(v_ids, v_shares) with ordinality e(id, share, place) on e.id = a.entity_id
-    ), shown as (
-        select f.id, f.entity_id, f.aspect_id, f.aspect, f.weight, f.content, f.importance, f.confidence, f.memory_id
-        from found f where p_attributes and f.id is not null
-        order by f.place, f.weight desc, f.aspect_id, f.importance desc, f.id desc
-    )
-    select array_agg(f.memory_id) filter (where f.memory_id is not null) as ids,
-           array_agg(f.importance * f.weight * f.share) filter (where f.memory_id is not null) as scores,
-           array(select f.aspect_id from found f where f.aspect_id is not null
-                 group by f.aspect_id, f.weight order by f.weight desc, f.aspect_id desc) as aspects,
-           (select json_agg(s) from shown s) as items, bool_or(f.aspect_id is null) as late
-    into v_found from found f;
-
-    with rule as materialized (
-        select c.*, e.share
-        from loci_internal.walk_constraints(v_ns, v_ids, v_filter, v_started + 0.45 * v_budget) c
-        left join unnest(v_ids, v_shares) e(id, share) on e.id = c.entity_id
-    ), shown as (
-        select r.id, r.entity_id, r.entity, r.aspect_id, r.aspect, r.content, r.importance, r.confidence, r.memory_id
-        from rule r where r.id is not null order by r.importance desc, r.id desc
-    )
-    select array_agg(r.memory_id) filter (where r.memory_id is not null) as ids,
-           array_agg(r.importance * r.share) filter (where r.memory_id is not null) as scores,
-           (select json_agg(s) from shown s) as items, bool_or(r.id is null) as late
-    into v_rules from rule r;
-
+    v_found := loci_internal.gather_walk_attributes(v_ns, v_ids, v_shares, v_filter, v_started + 0.3 * v_budget,
+                                                    p_attributes);
+    v_rules := loci_internal.gather_walk_constraints(v_ns, v_ids, v_shares, v_filter, v_started + 0.45 * v_budget);
     memory_ids := array(select u.id
                         from unnest(v_found.ids || v_rules.ids, v_found.scores || v_rules.scores) u(id, score)
                         group by u.id order by max(u.score) desc, u.id);
@@ -146,6 +117,35 @@ end $$;
 comment on function loci_internal.walk_attributes(integer, uuid[], loci_internal.memory_filter, timestamptz) is
     'Attributes of the heaviest aspects of entities; a last row without an aspect: it was cut short.';
 
+-- Gather the attributes of a walk (walk_attributes): memories behind them (ids) with their scores, aspects by weight,
+-- and, if p_shown, the attributes as people see them (items). p_shares: by how much each of p_ids counts. late: it was
+-- cut short.
+create or replace function loci_internal.gather_walk_attributes(
+    p_namespace_id integer, p_ids uuid[], p_shares double precision[], p_filter loci_internal.memory_filter,
+    p_deadline timestamptz, p_shown boolean, out ids uuid[], out scores double precision[], out aspects uuid[],
+    out items json, out late boolean)
+language plpgsql stable set search_path = ''
+as $$
+begin
+    with found as materialized (
+        select a.*, e.share, e.place
+        from loci_internal.walk_attributes(p_namespace_id, p_ids, p_filter, p_deadline) a
+        left join unnest(p_ids, p_shares) with ordinality e(id, share, place) on e.id = a.entity_id
+    ), shown as (
+        select f.id, f.entity_id, f.aspect_id, f.aspect, f.weight, f.content, f.importance, f.confidence, f.memory_id
+        from found f where p_shown and f.id is not null
+        order by f.place, f.weight desc, f.aspect_id, f.importance desc, f.id desc
+    )
+    select array_agg(f.memory_id) filter (where f.memory_id is not null),
+           array_agg(f.importance * f.weight * f.share) filter (where f.memory_id is not null),
+           array(select f.aspect_id from found f where f.aspect_id is not null
+                 group by f.aspect_id, f.weight order by f.weight desc, f.aspect_id desc),
+           (select json_agg(s) from shown s), bool_or(f.aspect_id is null)
+    into ids, scores, aspects, items, late from found f;
+end $$;
+comment on function loci_internal.gather_walk_attributes is
+    'Attributes of a walk: memories behind them with scores, aspects, and what is shown.';
+
 -- Where does a walk go from its focal entities? The far ends of their strongest living outgoing edges: at
 -- most settings walk_edges of all of them together, of at least walk_min_strength; never back to a focal entity.
 -- Living: valid and not faded at p_as_of, as known at p_known_at, see adjacent_edges. share: the strength of
@@ -166,6 +166,7 @@ declare
     v_rates     jsonb := (select jsonb_object_agg(t.type, t.decay_rate) from loci_data.edge_types t
                           where t.namespace_id = p_namespace_id and t.decay_rate is not null);
     v_trusted   boolean := not loci_internal.is_decaying(p_namespace_id);
+    v_alive     timestamptz := case when v_trusted then p_as_of else '-infinity' end;
     v_targets   uuid[] := '{}';  -- of the strongest edges so far
     v_strengths double precision[] := '{}';
     v_late      boolean := false;
@@ -175,25 +176,14 @@ begin
             select e.* from unnest(p_ids[v_done + 1 : v_done + 32]) f(id)
             cross join lateral (
                 select e.id, e.target_id, e.strength, l.living from loci_data.edges e
-                cross join lateral (select coalesce(
-                    e.recorded_at <= p_known_at and (e.superseded_at is null or e.superseded_at > p_known_at)
-                    and (e.updated_at > p_known_at
-                         or loci_internal.holds_in(e.valid_from, e.valid_to, e.spells, p_as_of))
-                    and case when e.last_observed_at <= p_as_of and e.updated_at <= p_known_at
-                        then case when v_trusted then e.fades_at > p_as_of else loci.effective_confidence(
-                                 e.confidence, coalesce((v_rates ->> e.type)::double precision, v_rate),
-                                 e.restored_at, p_as_of) >= v_threshold end
-                        else loci_internal.confidence_at(p_namespace_id, e.id, e.valid_from, e.valid_to, e.spells,
-                                             coalesce((v_rates ->> e.type)::double precision, v_rate), p_as_of,
-                                             p_known_at) >= v_threshold end,
-                    false) as living offset 0) l
+                cross join lateral (select loci_internal.edge_is_followed(
+                    e, null, v_alive, v_trusted, v_threshold, v_least, v_rate, v_rates, p_as_of, p_known_at)
+                    and e.target_id not in (select unnest(p_ids)) offset 0) l(living)
                 where e.namespace_id = p_namespace_id and e.source_id = f.id and e.target_id is not null
-                  and e.strength >= v_least
-                  and (l.living and e.target_id not in (select unnest(p_ids)) or clock_timestamp() > p_deadline)
+                  and e.strength >= v_least and (l.living or clock_timestamp() > p_deadline)
                 order by e.strength desc, e.id desc limit v_edges) e
         ), best as (
-            select b.* from (select e.id, e.target_id, e.strength from followed e
-                             where e.living and e.target_id not in (select unnest(p_ids))
+            select b.* from (select e.id, e.target_id, e.strength from followed e where e.living
                              union all select null, u.* from unnest(v_targets, v_strengths) u) b
             order by b.strength desc, b.id desc nulls first limit v_edges
         )
@@ -206,8 +196,8 @@ begin
         v_late := clock_timestamp() > p_deadline;
         exit when v_late;
     end loop;
-    return query
-    select u.id, max(u.share), v_late from unnest(v_targets, v_strengths) u(id, share) group by u.id order by 2 desc, 1;
+    return query select u.id, max(u.share), v_late from unnest(v_targets, v_strengths) u(id, share)
+                 group by u.id order by 2 desc, 1;
     if not found and v_late then
         return query select null::uuid, null::double precision, true;
     end if;
