@@ -72,7 +72,7 @@ check: $(VENV)/.dev ## Lint, format, types, layers
 .style:
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/python -m tests.sql_style
+	$(BIN)/python -m tests.house --quiet
 
 bench: $(VENV)/.dev ## Run the benchmarks
 	$(BIN)/python -m bench

@@ -12,24 +12,22 @@ import signal
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, suppress
-from importlib import import_module
+from contextlib import ExitStack
 from pathlib import Path
 
 import psycopg
 import pytest
+from _pytest.terminal import TerminalReporter
 from hypothesis import HealthCheck, settings
 
 from tests import environment
 from tests.databases import Database, Server, place_of_servers, running_server
 from tests.factories import World, new_world
-from tests.replay import pytest_sessionstart, seed_of
 from tests.services import Api, Service, new_api, ok, serve
-
-__all__ = ["pytest_sessionstart"]  # a hook
 
 SAMPLE = 5  # cases of a test that are run on every change, where its mark says no other number
 GARBAGE = 20_000  # objects that may be garbage until somebody looks
+REPORTERS: list[TerminalReporter] = []  # what writes to the terminal of the run; none in a worker
 # What takes long, or waits for processes and not for the processor: the other worker works beside it.
 LONGEST = (
     *("tests/contract/test_document.py", "tests/plans/", "tests/faults/", "tests/distributed/", "tests/install/"),
@@ -59,24 +57,24 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Say the seed of the order of tests and of all that they draw by lot, also where the header is not shown."""
+    if not hasattr(session.config, "workerinput"):
+        REPORTERS.append(session.config.pluginmanager.get_plugin("terminalreporter"))
+        REPORTERS[0].write_line(f"the same order and lots: --randomly-seed={session.config.getoption('randomly_seed', None)}")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Name each test that fails as soon as it does: a run takes minutes, and its summary comes at the end."""
+    for reporter in REPORTERS if report.failed else []:
+        reporter.write_line(f"\nFAILED {report.nodeid}")
+
+
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Remove the run's folder; the last worker to end has stopped the server."""
     if not hasattr(config, "workerinput") and "LOCI_TEST_DIR" in os.environ:
         shutil.rmtree(os.environ["LOCI_TEST_DIR"], ignore_errors=True)
-
-
-def pytest_collection(session: pytest.Session) -> None:
-    """Workers read the modules of tests, each beginning elsewhere: what one has compiled, the others find compiled.
-
-    In a fresh clone that is most of the work before the first test, and side by side all of them would do all of it.
-    """
-    if worker := getattr(session.config, "workerinput", None):
-        named = [Path(session.config.invocation_params.dir, argument.split("::")[0]) for argument in session.config.args]
-        files = sorted({file for place in named for file in (place.rglob("test_*.py") if place.is_dir() else [place])})
-        first = len(files) * int(worker["workerid"].removeprefix("gw")) // worker["workercount"]
-        for file in files[first:] + files[:first]:
-            with suppress(Exception, pytest.skip.Exception):  # said when the module is collected
-                import_module(".".join(file.relative_to(session.config.rootpath).with_suffix("").parts))
 
 
 @pytest.hookimpl(tryfirst=True, specname="pytest_collection_modifyitems")
@@ -94,7 +92,7 @@ def pytest_leave_cases_to_releases(config: pytest.Config, items: list[pytest.Ite
         sample, every = cases[0].get_closest_marker("sample"), cases[0].get_closest_marker("every_case")
         count = len(cases) if every else sample.args[0] if sample else SAMPLE
         cases.sort(key=lambda case: case.nodeid)
-        random.Random(f"{seed_of(config)} {name}").shuffle(cases)
+        random.Random(f"{config.getoption('randomly_seed', None)} {name}").shuffle(cases)
         for case in cases[count:]:
             case.add_marker("release")
 

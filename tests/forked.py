@@ -20,13 +20,16 @@ from service.cli.loading import pause_garbage_collector
 from tests.catalogue import ROOT
 
 with pause_garbage_collector():
-    import tests.jobs  # its processes come from the same one, which loads what it was told last
+    import tests.faults.job_workers  # its processes come from the same one, which loads what it was told last
     from db import migrate
     from service import app
     from service.cli import main, worker_processes
     from service.http import protocol, server
 
-LOADED = [__name__, *(module.__name__ for module in (tests.jobs, app, main, worker_processes, protocol, server, migrate))]
+LOADED = [
+    __name__,
+    *(module.__name__ for module in (tests.faults.job_workers, app, main, worker_processes, protocol, server, migrate)),
+]
 PROGRAM = str(ROOT / "service" / "cli" / "__main__.py")  # what `python -m service.cli` calls itself
 _processes = multiprocessing.get_context("forkserver")
 _processes.set_forkserver_preload(LOADED)

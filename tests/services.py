@@ -116,7 +116,7 @@ def serve(
             listener.should_exit = True
             thread.join(PATIENCE)
             if thread.is_alive():
-                raise RuntimeError(f"the service did not stop; it waits in\n{standing(loop)}")
+                raise RuntimeError("the service did not stop: " + "\n".join(map(repr, asyncio.all_tasks(loop))))
 
 
 @dataclass(frozen=True)
@@ -180,18 +180,6 @@ def new_api(service: Service, **headers: str) -> Iterator[Api]:
     with service.client(**{"X-Namespace": name, **headers}) as client:
         ok(client.post("/namespaces", json={"name": name}), 201)
         yield Api(client, name, service)
-
-
-def standing(loop: asyncio.AbstractEventLoop) -> str:
-    """Where each task of an event loop waits."""
-    lines = []
-    for task in asyncio.all_tasks(loop):
-        lines.append(task.get_name())
-        inner: Any = task.get_coro()
-        while frame := getattr(inner, "cr_frame", None) or getattr(inner, "ag_frame", None):
-            lines.append(f"    {frame.f_code.co_filename}:{frame.f_lineno} {frame.f_code.co_name}")
-            inner = getattr(inner, "cr_await", None) or getattr(inner, "ag_await", None)
-    return "\n".join(lines)
 
 
 def eventually(question: Any) -> Any:

@@ -20,8 +20,8 @@ from service.http.allowed_hosts import Hosts
 from service.http.caller import key_hash_of
 from service.http.middleware import RequestMiddleware
 from service.settings import Settings
+from tests.api.clients import client_of
 from tests.api.test_mcp import ACCEPT, INITIALIZE
-from tests.clients import client_of
 from tests.clocks import instead
 from tests.services import Api, Service, eventually, ok, problem, serve
 

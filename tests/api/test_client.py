@@ -25,9 +25,9 @@ from loci.models.memories import MemoryInput, MemoryOut
 from loci.models.recall import Filters, RecallOut
 from loci.models.sessions import TurnInput
 from loci.watch import watching
-from tests.clients import async_client_of, client_of
-from tests.details import DETAILS, OTHERS, STATED
+from tests.api.clients import async_client_of, client_of
 from tests.services import Api, Service, eventually, new_api
+from tests.sql.details import DETAILS, OTHERS, STATED
 
 pytestmark = pytest.mark.every_case
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from tests.api.clients import async_client_of, client_of
 from tests.catalogue import ROOT
-from tests.clients import async_client_of, client_of
 from tests.databases import Server
 from tests.services import serve
 

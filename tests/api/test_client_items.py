@@ -9,7 +9,7 @@ import pytest
 from loci import LociClient
 from loci.items import SessionItems, text_of
 from loci.openai_agents import LociSession
-from tests.clients import async_client_of, client_of
+from tests.api.clients import async_client_of, client_of
 from tests.services import Api
 
 SAID = {"role": "user", "content": "What is the weather in Oslo?"}

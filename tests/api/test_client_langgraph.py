@@ -11,7 +11,7 @@ base = pytest.importorskip("langgraph.store.base", reason="the extra langgraph i
 
 from loci import Invalid, LociClient  # noqa: E402 (only with the extra)
 from loci.langgraph import AsyncLociStore, LociStore  # noqa: E402
-from tests.clients import async_client_of, client_of  # noqa: E402
+from tests.api.clients import async_client_of, client_of  # noqa: E402
 from tests.services import Api, Service, eventually, new_api  # noqa: E402
 
 GetOp, PutOp, SearchOp = base.GetOp, base.PutOp, base.SearchOp

@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from loci import AsyncLociClient, Invalid, LociClient, LociError, NotFound, RateLimited, TimedOut, Unauthorized, Unavailable
-from tests.clients import async_client_of, client_of
+from tests.api.clients import async_client_of, client_of
 from tests.clocks import instead
 from tests.services import PATIENCE, Api
 

@@ -12,7 +12,7 @@ from loci import Forbidden, Gone, Invalid, LociClient, Unauthorized, Unavailable
 from loci.sse import Event, Parser
 from loci.watch import Watch, watching
 from service.http.sse import format_event, format_heartbeat, format_opening
-from tests.clients import async_client_of, client_of
+from tests.api.clients import async_client_of, client_of
 from tests.databases import Database, Server
 from tests.services import PATIENCE, Api, Service, eventually, new_api, ok, serve
 

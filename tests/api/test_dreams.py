@@ -7,9 +7,9 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from service.dreams.dream import PASSES
-from tests.clients import client_of
+from tests.api.clients import client_of
 from tests.clocks import FAR
-from tests.model_server import ModelServer, Request, model_server
+from tests.llm.model_server import ModelServer, Request, model_server
 from tests.services import Api, Row, Service, eventually, new_api, ok, problem
 
 TABS = "User prefers tabs for indentation"

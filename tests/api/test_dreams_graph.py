@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.factories import Row, day
-from tests.model_server import ModelServer, Request, model_server
+from tests.llm.model_server import ModelServer, Request, model_server
 from tests.services import Api, Service, eventually, new_api, ok, serve
 
 PASSES = ["entities", "graph"]

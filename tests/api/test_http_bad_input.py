@@ -11,8 +11,8 @@ import orjson
 import pytest
 
 from service.http.paths import list_operations
-from tests.details import DEFAULTS
 from tests.services import Api, Service, new_api, problem
+from tests.sql.details import DEFAULTS
 
 MIB = 1024 * 1024
 NOBODY = str(UUID(int=5))

@@ -23,7 +23,7 @@ from service.llm.prompts import BadPrompt
 from service.resources import Resources
 from service.settings import Settings
 from tests.databases import Database
-from tests.jobs import EFFECTS, Jobs, running, two_steps
+from tests.faults.job_workers import EFFECTS, Jobs, running, two_steps
 from tests.services import PATIENCE, Api, Service, eventually, new_api, ok, problem
 
 

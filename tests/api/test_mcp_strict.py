@@ -7,9 +7,25 @@ import pytest
 from service.mcp.profiles.catalogue import PROFILES
 from service.mcp.tool import schema_of
 from service.mcp.tools.retain import Remember
-from tests.strict_schema import made_strict
 
 TOOLS = {f"{name}/{tool.name}": tool for name, profile in PROFILES.items() for tool in profile.tools.values()}
+
+
+def made_strict(schema: Any) -> Any:
+    """A tool's schema as OpenAI's Agents SDK makes it strict: all that is named is required, and nothing else may come.
+
+    Raises ValueError for an object that takes what is not named, which it refuses.
+    """
+    if isinstance(schema, list):
+        return [made_strict(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    made = {name: made_strict(part) for name, part in schema.items() if name != "$schema"}
+    if schema.get("type") == "object":
+        if schema.get("additionalProperties", False) is not False or "properties" not in schema:
+            raise ValueError(f"takes fields without a name: {schema}")
+        made |= {"additionalProperties": False, "required": list(schema["properties"])}
+    return made
 
 
 def objects(schema: Any) -> list[dict[str, Any]]:

@@ -19,7 +19,7 @@ from service.jobs.job import Job
 from service.resources import Resources
 from service.settings import Settings
 from tests.databases import Database
-from tests.scripted import ScriptedModel
+from tests.llm.scripted import ScriptedModel
 from tests.services import Api, Service, eventually, new_api, ok, problem
 
 CANARY = "quuxcanar"  # what all forms of the word begin with, its stem among them

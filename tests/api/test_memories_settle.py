@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.clients import client_of
+from tests.api.clients import client_of
 from tests.services import Api, ok, problem
 from tests.tools import Tools, over_http
 

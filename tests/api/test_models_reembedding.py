@@ -7,7 +7,7 @@ import pytest
 
 from service.embedding.active_model import make_provider_for
 from service.settings import EmbeddingSettings
-from tests.clients import client_of
+from tests.api.clients import client_of
 from tests.databases import Database
 from tests.services import Api, Service, eventually, ok
 

@@ -6,7 +6,7 @@ from uuid import uuid4
 import pytest
 
 from loci import Forbidden, LociClient, NotFound
-from tests.clients import client_of
+from tests.api.clients import client_of
 from tests.databases import Server
 from tests.services import Service, serve
 

@@ -7,7 +7,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from tests.clients import client_of
+from tests.api.clients import client_of
 from tests.services import Api, Service, eventually, new_api, ok, problem
 from tests.tools import over_http
 

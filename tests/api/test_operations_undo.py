@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import pytest
 
-from tests.clients import client_of
+from tests.api.clients import client_of
 from tests.services import Api, eventually, ok, problem
 
 OPERATION = "X-Operation-Id"

@@ -14,7 +14,7 @@ from service.rerank.factory import make_reranker
 from service.rerank.reranker import Judgement
 from service.settings import RerankSettings
 from tests.databases import Database
-from tests.model_server import ModelServer, Reply, Request, Step, garbage, hang, judgement, model_server, status
+from tests.llm.model_server import ModelServer, Reply, Request, Step, garbage, hang, judgement, model_server, status
 from tests.services import PATIENCE, Api, Service, new_api, ok, problem, serve
 
 Row = dict[str, Any]

@@ -9,7 +9,7 @@ import pytest
 
 from service.llm.factory import make_model
 from tests.databases import Database
-from tests.model_server import ModelServer, Step, garbage, hang, model_server, status
+from tests.llm.model_server import ModelServer, Step, garbage, hang, model_server, status
 from tests.services import PATIENCE, Api, Service, new_api, ok, problem, serve
 
 Row = dict[str, Any]

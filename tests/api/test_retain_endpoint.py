@@ -10,7 +10,7 @@ from loci.attempts import Options
 from service.llm.factory import make_model
 from service.settings import EmbeddingSettings, LLMSettings
 from tests.databases import Database
-from tests.model_server import ModelServer, garbage, hang, model_server, status
+from tests.llm.model_server import ModelServer, garbage, hang, model_server, status
 from tests.services import PATIENCE, Api, Service, new_api, ok, problem, serve
 
 Row = dict[str, Any]

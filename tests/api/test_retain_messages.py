@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from loci import AsyncLociClient, Invalid, LociClient
-from tests.clients import async_client_of, client_of
+from tests.api.clients import async_client_of, client_of
 from tests.services import Api, eventually, ok, problem
 
 TALK = [

@@ -11,7 +11,7 @@ from psycopg.types.json import Jsonb
 
 from service.llm.context_size import Sizes
 from service.llm.model import InvalidAnswer, ModelError
-from tests.scripted import ScriptedModel
+from tests.llm.scripted import ScriptedModel
 from tests.services import Api, eventually, ok, problem
 
 Row = dict[str, Any]

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.databases import Database
-from tests.model_server import ModelServer, Request, garbage, model_server, say, status
+from tests.llm.model_server import ModelServer, Request, garbage, model_server, say, status
 from tests.services import Api, Service, eventually, new_api, ok, serve
 
 Row = dict[str, Any]

@@ -14,7 +14,7 @@ from psycopg.rows import dict_row
 
 from db import transfer
 from db.pool import JsonObject
-from tests.clients import client_of
+from tests.api.clients import client_of
 from tests.databases import Server
 from tests.services import Api, Service, eventually, new_api, ok, problem, serve
 from tests.transfer.foreign import SAMPLES, Sample

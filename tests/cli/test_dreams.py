@@ -12,7 +12,7 @@ from db.jobs.jobs import JobDetail
 from service.dreams.progress import Progress
 from service.settings import get_settings
 from tests.cli.conftest import Loci
-from tests.model_server import ModelServer, model_server
+from tests.llm.model_server import ModelServer, model_server
 from tests.services import eventually
 
 TABS = "User prefers tabs for indentation"

@@ -12,8 +12,8 @@ import pytest
 from service.cli.model_trials import TRIALS
 from service.settings import get_settings
 from tests.cli.conftest import Loci
+from tests.llm.model_server import ModelServer, Reply, Request, hang, model_server, say, status, truncated
 from tests.llm.shortest import shortest
-from tests.model_server import ModelServer, Reply, Request, hang, model_server, say, status, truncated
 
 TRIED = [f"model {trial.trial_name}" for trial in TRIALS]
 CLOSED = "http://127.0.0.1:9/v1"

@@ -22,8 +22,8 @@ from service.http.problems import problem_types
 from service.routers import known_methods
 from service.settings import Settings
 from tests.catalogue import ROOT
-from tests.details import DETAILS
 from tests.services import Api, problem
+from tests.sql.details import DETAILS
 
 pytestmark = pytest.mark.every_case
 

@@ -25,8 +25,8 @@ from service.worker.handlers import HANDLERS
 from tests.clocks import FAR
 from tests.databases import Database
 from tests.distributed.servers import Node, Servers, running_servers
-from tests.jobs import EFFECTS, QUICK, Jobs, two_steps
-from tests.model_server import Request, model_server
+from tests.faults.job_workers import EFFECTS, QUICK, Jobs, two_steps
+from tests.llm.model_server import Request, model_server
 from tests.services import Api, eventually, new_api, ok, serve
 
 pytestmark = pytest.mark.release

@@ -9,7 +9,7 @@ from typing import Any
 import psycopg
 
 from tests.catalogue import ROOT, SUBJECTS
-from tests.words import ARGUMENTS, COLUMNS, VIEW_OF
+from tests.docs.words import ARGUMENTS, COLUMNS, VIEW_OF
 
 FOLDER = ROOT / "docs" / "sql"
 Parts = dict[str, str]

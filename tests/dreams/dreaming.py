@@ -15,7 +15,7 @@ from service.resources import Resources
 from tests.databases import Database
 from tests.dreams.stage import of_the_queue, settings, with_pool
 from tests.factories import OPERATOR, Row, World, new_world, stated
-from tests.scripted import ScriptedModel
+from tests.llm.scripted import ScriptedModel
 
 
 @dataclass

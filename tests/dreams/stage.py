@@ -21,7 +21,7 @@ from service.resources import Resources
 from service.settings import Settings
 from tests.databases import Database
 from tests.factories import OPERATOR, Row, World, new_world
-from tests.scripted import ScriptedModel
+from tests.llm.scripted import ScriptedModel
 
 T = TypeVar("T")
 LOOP = asyncio.new_event_loop()  # one for the process: pools live on it

@@ -17,7 +17,7 @@ from service.llm.model import InvalidAnswer, ModelError, TooLong
 from tests.databases import Database
 from tests.dreams.dreaming import Sleeper, new_sleeper, preference, preferences
 from tests.factories import Row
-from tests.scripted import ScriptedModel
+from tests.llm.scripted import ScriptedModel
 
 NAMES = ("memories", "entities", "preferences", "graph")
 

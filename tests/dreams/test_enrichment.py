@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from service.mcp.tools.catalogue import TOOLS
-from tests.model_server import ModelServer, model_server
+from tests.llm.model_server import ModelServer, model_server
 from tests.services import Api, Service, eventually, new_api, ok, serve
 
 Row = dict[str, Any]

@@ -22,10 +22,10 @@ from service.resources import Resources
 from tests.databases import Database
 from tests.dreams.stage import settings, with_pool
 from tests.factories import OPERATOR, Row, World, day, new_world, stated
-from tests.scripted import ScriptedModel
+from tests.llm.scripted import ScriptedModel
 from tests.sql.test_dreams_graph_cleanup import configure
 from tests.sql.test_graph_merge import entities, get, merge, names, triples
-from tests.undoing import observe, state, undo
+from tests.sql.undoing import observe, state, undo
 
 
 @pytest.fixture

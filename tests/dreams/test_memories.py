@@ -17,10 +17,10 @@ from service.jobs.job import Job
 from service.llm.model import InvalidAnswer
 from tests.databases import Database
 from tests.dreams.dreaming import Sleeper, new_sleeper
+from tests.dreams.texts import reader
 from tests.factories import Row, day
-from tests.scripted import ScriptedModel
+from tests.llm.scripted import ScriptedModel
 from tests.services import PATIENCE
-from tests.texts import reader
 
 NOTHING: Row = {"merges": [], "deletes": [], "refinements": [], "anti_patterns": []}
 

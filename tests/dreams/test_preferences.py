@@ -13,7 +13,7 @@ from service.text.sensitive import is_sensitive
 from tests.databases import Database
 from tests.dreams.dreaming import Sleeper, new_sleeper, preference, preferences
 from tests.factories import Row
-from tests.scripted import ScriptedModel
+from tests.llm.scripted import ScriptedModel
 
 TABS = "User prefers tabs for indentation"
 

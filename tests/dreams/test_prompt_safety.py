@@ -21,7 +21,7 @@ from tests.databases import Database
 from tests.dreams.scene import ORDERS, all_strings, forget_reading, furnish, meaning
 from tests.dreams.stage import Stage, shown, staged
 from tests.factories import Row
-from tests.undoing import state
+from tests.sql.undoing import state
 
 Answer = Callable[[Any], Any]
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.dreams.extraction_guards import Entity, ExtractionInput, Text, Triple, plan_of, stands_in
+from tests.dreams.texts import reader
 from tests.factories import Row, day
-from tests.texts import reader
 
 TYPES = frozenset({"person", "project", "tool"})
 BOB = {"id": uuid4(), "name": "Robert Miles", "type": "person", "aliases": ["Bob"]}

@@ -16,7 +16,7 @@ from service.jobs.schedules import Schedules, check_settings, next_time
 from tests.databases import Database
 from tests.dreams.dreaming import Sleeper, new_sleeper, preferences
 from tests.factories import Row
-from tests.scripted import ScriptedModel
+from tests.llm.scripted import ScriptedModel
 
 NOON = datetime(2024, 5, 1, 12, 0, 30, tzinfo=UTC)
 

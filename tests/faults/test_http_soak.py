@@ -36,7 +36,7 @@ from tests.factories import OPERATOR, act_as
 from tests.faults.hostile import Enemy, at_work
 from tests.faults.test_access_isolation_load import READS, WRITES, name_of, strays
 from tests.faults.test_http_processes import Process, kill
-from tests.model_server import garbage, model_server
+from tests.llm.model_server import garbage, model_server
 from tests.services import PATIENCE, eventually
 
 pytestmark = pytest.mark.release

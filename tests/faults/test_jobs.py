@@ -16,8 +16,8 @@ from db.embedded import DATABASE, EmbeddedServer
 from tests.blocking import blocked
 from tests.databases import ADMIN_URL, VERSION, Database, Server, data_folder
 from tests.factories import OPERATOR, act_as
+from tests.faults.job_workers import EFFECTS, Jobs, running, two_steps, worker
 from tests.faults.test_memories_concurrency import two_sessions
-from tests.jobs import EFFECTS, Jobs, running, two_steps, worker
 from tests.services import PATIENCE, eventually
 
 JOBS = 50

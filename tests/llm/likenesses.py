@@ -1,14 +1,14 @@
 """Endpoints that behave like those that people run, as far as their documents say: what they take, refuse, cut and pass over.
 
-Each is the script of a tests.model_server.ModelServer that looks at nothing itself (`strict=False`).
+Each is the script of a tests.llm.model_server.ModelServer that looks at nothing itself (`strict=False`).
 """
 
 import json
 from collections.abc import Callable
 from typing import Any
 
+from tests.llm.model_server import Reply, Request, fence, say, status
 from tests.llm.shortest import shortest
-from tests.model_server import Reply, Request, fence, say, status
 
 EFFORTS = {"none", "minimal", "low", "medium", "high"}
 OPENAI = {

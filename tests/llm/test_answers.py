@@ -11,7 +11,7 @@ import service
 from service.llm.answer_parsing import Answer
 from service.llm.prompts import NAMES, Prompts
 from service.llm.schemas import schema_of, without_limits
-from tests.strict_schema import schema_refusal
+from tests.llm.strict_schema import schema_refusal
 
 
 def asked() -> list[type[Answer]]:

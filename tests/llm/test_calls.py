@@ -32,8 +32,8 @@ from service.resources import Resources
 from service.settings import LLMSettings, Settings
 from tests.catalogue import PYTHONPATH
 from tests.databases import Database
-from tests.model_server import ModelServer, cut, fence, hang, model_server, say, slow, status, truncated
-from tests.scripted import ScriptedModel
+from tests.llm.model_server import ModelServer, cut, fence, hang, model_server, say, slow, status, truncated
+from tests.llm.scripted import ScriptedModel
 
 pytestmark = pytest.mark.anyio
 CANARY = "quuxcanary"

@@ -18,7 +18,7 @@ from service.llm.model import Completion, CutOff, InvalidAnswer, Message, ModelE
 from service.llm.schemas import at_most, schema_of, without_limits
 from service.settings import LLMSettings, Settings
 from tests.clocks import instead
-from tests.model_server import (
+from tests.llm.model_server import (
     ModelServer,
     Reply,
     Request,

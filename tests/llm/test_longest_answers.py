@@ -15,7 +15,7 @@ from service.llm.prompts import Prompts
 from service.llm.schemas import at_most, least_tokens, mark_bounded_list, mark_shown_number, most_tokens, schema_of, text_of
 from service.settings import LLMSettings
 from tests.llm.longest import longest
-from tests.strict_schema import schema_refusal
+from tests.llm.strict_schema import schema_refusal
 
 CHARACTERS_OF_TOKEN = 1.8  # of JSON that a small model repeats, as measured
 each_purpose = pytest.mark.parametrize("trial", TRIALS, ids=lambda trial: trial.trial_name)

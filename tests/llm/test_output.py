@@ -15,7 +15,7 @@ from pydantic import Field, field_validator
 from service.llm.answer_parsing import Answer, read_answer
 from service.llm.model import Completion, InvalidAnswer
 from service.llm.schemas import NOUGHT_IS_NONE, gist_of, mark_bounded_list, mark_shown_number, schema_of, without_limits
-from tests.strict_schema import schema_refusal
+from tests.llm.strict_schema import schema_refusal
 
 
 class Kind(StrEnum):

@@ -13,7 +13,7 @@ from service.llm.prompts import Prompts
 from service.llm_presets import MODELS, SETTINGS, Preset
 from service.settings import LLMSettings, Settings
 from tests.llm.likenesses import KEYS, LIKE, SERVED
-from tests.model_server import model_server
+from tests.llm.model_server import model_server
 
 pytestmark = pytest.mark.anyio
 NAMES = get_args(Preset)

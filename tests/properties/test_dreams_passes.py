@@ -13,7 +13,7 @@ from service.llm.model import InvalidAnswer
 from tests.databases import Database
 from tests.dreams.scene import ORDERS, furnish, meaning
 from tests.dreams.stage import Stage, staged
-from tests.undoing import state
+from tests.sql.undoing import state
 
 WORDS = [
     "Alice",

@@ -12,7 +12,7 @@ from psycopg.types.json import Jsonb
 
 from tests.factories import Row, World, day, new_world, stated
 from tests.properties.facts import FOREVER, Fact, Memory, Pair, State
-from tests.undoing import operation, undo
+from tests.sql.undoing import operation, undo
 
 STEPS = 12
 CITIES = [

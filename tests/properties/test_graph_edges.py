@@ -14,7 +14,7 @@ from psycopg.types.json import Jsonb
 
 from tests.factories import Row, World, day, new_world, stated
 from tests.properties.spells import DAYS, FOREVER, STEPS, Said, Shown, State, Triple
-from tests.undoing import operation, undo
+from tests.sql.undoing import operation, undo
 
 NAMES = ["Ann", "Bob", "Cleo"]
 PLACES = ["Rome", "Oslo", "Kiel"]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from psycopg.types.json import Jsonb
 
 from tests.factories import Row, World, day, new_world
-from tests.undoing import observe, operation, state, undo
+from tests.sql.undoing import observe, operation, state, undo
 
 NAMES = ["Ann", "Bob", "Cleo", "Dan"]
 TYPES = ["knows", "works_on", "lives_in"]

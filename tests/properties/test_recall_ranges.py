@@ -16,7 +16,7 @@ from psycopg.types.json import Jsonb
 from tests.factories import Row, World, day, new_world
 from tests.sql.test_recall_lexical import REBUILT
 from tests.sql.test_recall_ranges import INDEXED, check, text
-from tests.undoing import operation, undo
+from tests.sql.undoing import operation, undo
 
 STEPS = st.lists(
     st.tuples(

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from service.text.guards import find_invented_marks, find_missing_marks, kept_share, names_in, numbers_in
 from service.text.marks import _CODE, Read, _is_code
-from tests.texts import reader
+from tests.dreams.texts import reader
 
 PIECES = st.sampled_from(
     [

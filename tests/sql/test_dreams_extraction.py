@@ -11,7 +11,7 @@ from psycopg.types.json import Jsonb
 from tests.factories import Row, World, day, new_world
 from tests.sql.test_dreams_graph_cleanup import configure
 from tests.sql.test_graph_merge import entities, get, merge, names, triples
-from tests.undoing import observe, operation, state, undo
+from tests.sql.undoing import observe, operation, state, undo
 
 IN_S1 = [{"session_id": "s1", "at": day(1).isoformat()}]
 IN_S2 = [{"session_id": "s2", "at": day(2).isoformat()}]

@@ -9,7 +9,7 @@ from psycopg.types.json import Jsonb
 
 from tests.factories import Row, World, day, new_world
 from tests.sql.test_graph_merge import aspect, entities, get, merge, names, triples
-from tests.undoing import observe, operation, state, undo
+from tests.sql.undoing import observe, operation, state, undo
 
 
 def configure(world: World, **settings: Any) -> None:

@@ -13,7 +13,7 @@ from psycopg.types.json import Jsonb
 
 from tests.catalogue import ROOT
 from tests.factories import Row, World, act_as, day, grant, stated
-from tests.undoing import operation, undo
+from tests.sql.undoing import operation, undo
 
 PAIRS = [json.loads(line) for line in (ROOT / "bench/data/supersession.jsonl").read_text().splitlines()]
 

@@ -11,7 +11,7 @@ from psycopg.errors import ExclusionViolation, InvalidParameterValue
 from psycopg.types.json import Jsonb
 
 from tests.factories import OPERATOR, Row, World, act_as, day, stated
-from tests.undoing import operation, undo
+from tests.sql.undoing import operation, undo
 
 
 def entity(world: World, name: str = "Iris") -> UUID:

@@ -8,7 +8,7 @@ from psycopg.types.json import Jsonb
 
 from tests.factories import Row, World, day, stated
 from tests.sql.test_graph import observe
-from tests.undoing import operation, undo
+from tests.sql.undoing import operation, undo
 
 EDGE = {"source": "Pia", "type": "works_at", "target": "Acme"}
 RIVAL = {"source": "Pia", "type": "lives_in"}

@@ -10,7 +10,7 @@ from psycopg.types.json import Jsonb
 
 from tests.factories import World, day
 from tests.sql.test_graph import observe
-from tests.undoing import operation, undo
+from tests.sql.undoing import operation, undo
 
 EDGE = {"source": "Pia", "type": "works_at", "target": "Acme"}
 

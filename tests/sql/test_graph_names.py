@@ -13,7 +13,7 @@ from psycopg.types.json import Jsonb
 
 from service.text.proper_nouns import find_names, list_name_phrases
 from tests.factories import Row, World, stated
-from tests.undoing import observe, operation, undo
+from tests.sql.undoing import observe, operation, undo
 
 LONG = " ".join(f"word{n}" for n in range(36))  # 251 characters
 

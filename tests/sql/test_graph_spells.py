@@ -11,7 +11,7 @@ from tests.factories import Row, World, day
 from tests.sql.test_graph import observe
 from tests.sql.test_graph_single_valued import at as homes
 from tests.sql.test_graph_single_valued import declare, lives
-from tests.undoing import operation, undo
+from tests.sql.undoing import operation, undo
 
 KIEL = {"source": "Pia", "type": "lived_in", "target": "Kiel"}
 ACME = {"source": "Pia", "type": "works_at", "target": "Acme"}

@@ -9,7 +9,7 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from tests.factories import World, day, stated
-from tests.undoing import observe, operation, undo
+from tests.sql.undoing import observe, operation, undo
 
 VISBY = {"source": "Ulf", "type": "lives_in", "target": "Visby"}
 KALMAR = {"source": "Ulf", "type": "lives_in", "target": "Kalmar"}

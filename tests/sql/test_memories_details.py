@@ -3,11 +3,11 @@
 import pytest
 from psycopg.types.json import Jsonb
 
-from tests.details import DEFAULTS, DETAILS, OTHERS, STATED
 from tests.factories import Row, World, new_world
+from tests.sql.details import DEFAULTS, DETAILS, OTHERS, STATED
 from tests.sql.test_operations import changes
 from tests.sql.test_transfer import exported, restored
-from tests.undoing import operation, undo
+from tests.sql.undoing import operation, undo
 
 
 def details(row: Row) -> Row:

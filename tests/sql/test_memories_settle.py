@@ -8,7 +8,7 @@ from psycopg.errors import ExclusionViolation, InsufficientPrivilege, InvalidPar
 from psycopg.types.json import Jsonb
 
 from tests.factories import Row, World, act_as, day, grant, stated
-from tests.undoing import operation, undo
+from tests.sql.undoing import operation, undo
 
 OLD, NEW = "Nadia follows a vegan diet", "Nadia has gone low-salt"
 VERDICTS = ("replaces", "corrects", "both_true")

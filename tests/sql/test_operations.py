@@ -10,8 +10,8 @@ import pytest
 from psycopg.errors import InsufficientPrivilege, InvalidParameterValue, NoDataFound
 from psycopg.types.json import Jsonb
 
-from tests.details import DETAILS
 from tests.factories import OPERATOR, Row, World, act_as, grant, stated
+from tests.sql.details import DETAILS
 from tests.sql.test_graph import observe
 from tests.sql.test_graph_merge import aspect, entities, get, merge, split, undo
 

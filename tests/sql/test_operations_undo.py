@@ -8,7 +8,7 @@ from psycopg import errors
 from psycopg.types.json import Jsonb
 
 from tests.factories import Row, World, act_as, day, grant, stated
-from tests.undoing import observe, operation, state, undo
+from tests.sql.undoing import observe, operation, state, undo
 
 ALICE = {"source": "Alice", "type": "lives_in", "target": "Lisbon"}
 

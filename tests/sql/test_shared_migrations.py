@@ -15,6 +15,7 @@ from psycopg.rows import dict_row
 from db.health import Check, check_revision, is_replayed
 from db.migrate import NewerSchema, _make_config, is_known, newest_revision, upgrade
 from migrations.replay import LOCK, StillNeeded
+from migrations.sql_files import split
 from tests.databases import VERSION, Database, Server, as_shipped
 
 STRUCTURE = """
@@ -253,3 +254,8 @@ def test_there_is_one_head_and_every_revision_is_known() -> None:
 
 def test_the_server_is_the_version_that_was_asked_for(cloned: Database) -> None:
     assert ask(cloned, "select current_setting('server_version_num')::int / 10000")[0][0] in {VERSION, *range(16, 30)}
+
+
+def test_a_text_is_split_where_its_statements_end() -> None:
+    text = "-- a; b\nselect ';', \"x;y\", $$ ; $$, $q$ ' $$ ; $q$; -- after\nselect 'it''s', -1;"
+    assert split(text) == ["select ';', \"x;y\", $$ ; $$, $q$ ' $$ ; $q$", "select 'it''s', -1"]

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from psycopg import errors
 
-from tests.details import DETAILS, OTHERS, STATED
 from tests.factories import World, day
+from tests.sql.details import DETAILS, OTHERS, STATED
 
 SAME = {name: value for name, value in STATED.items() if name != "about"}  # as a write without any of them has it
 

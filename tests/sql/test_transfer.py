@@ -10,8 +10,8 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from tests.catalogue import ROOT
-from tests.details import DEFAULTS
 from tests.factories import Row, World, act_as, grant, new_world
+from tests.sql.details import DEFAULTS
 from tests.sql.test_graph import observe
 
 # Tables with a namespace_id that are no lines of an export, and why.

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from loci import LociClient
 from tests.distributed.servers import programs
-from tests.model_server import model_server
+from tests.llm.model_server import model_server
 from tests.year.agents import Agent
 from tests.year.hosting import Hosting, hosting
 from tests.year.months import Auditor, Month, scripted

@@ -11,7 +11,7 @@ from psycopg.rows import dict_row
 
 from loci import LociClient, LociError
 from tests.factories import OPERATOR, act_as
-from tests.model_server import Request
+from tests.llm.model_server import Request
 from tests.services import eventually
 from tests.year.hosting import Hosting
 from tests.year.promises import ask_all

@@ -19,10 +19,10 @@ from service.llm.model import Completion, InvalidAnswer, ModelError
 from service.llm.prompts import Prompts
 from service.llm.schemas import schema_of
 from service.settings import LLMSettings
+from tests.llm.model_server import Request, model_server
 from tests.llm.real.recorder import Recorder
 from tests.llm.real.server import RealModel
 from tests.llm.shortest import shortest
-from tests.model_server import Request, model_server
 from tests.services import Api, Row, Service, new_api, ok, serve
 
 pytestmark = pytest.mark.anyio

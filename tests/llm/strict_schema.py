@@ -113,23 +113,6 @@ def schema_refusal(schema: Any, *, limits: bool = True) -> str | None:
     return problem
 
 
-def made_strict(schema: Any) -> Any:
-    """A tool's schema as OpenAI's Agents SDK makes it strict: all that is named is required, and nothing else may come.
-
-    Raises ValueError for an object that takes what is not named, which it refuses.
-    """
-    if isinstance(schema, list):
-        return [made_strict(part) for part in schema]
-    if not isinstance(schema, dict):
-        return schema
-    made = {name: made_strict(part) for name, part in schema.items() if name != "$schema"}
-    if schema.get("type") == "object":
-        if schema.get("additionalProperties", False) is not False or "properties" not in schema:
-            raise ValueError(f"takes fields without a name: {schema}")
-        made |= {"additionalProperties": False, "required": list(schema["properties"])}
-    return made
-
-
 def _node(node: Any, path: str, depth: int, defined: dict[str, Any], counts: dict[str, int]) -> str | None:
     where = f"In context={path or 'root'}, "
     problem = _keywords(node, where, defined)

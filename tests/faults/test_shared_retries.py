@@ -1,7 +1,6 @@
-"""Pauses between attempts are made in one place, and tenacity makes the attempts: nothing else tries again by a formula of its own."""
+"""Pauses between attempts grow, differ, and are never too long; ruff keeps them in one place (banned-api in pyproject.toml)."""
 
 import asyncio
-import re
 from collections.abc import Awaitable, Callable
 from itertools import pairwise
 from typing import Any
@@ -14,32 +13,8 @@ from hypothesis import strategies as st
 from db import retries
 from db.retries import Backoff, try_until_done, with_retries
 from loci.attempts import LONGEST_PAUSE, pause_after
-from tests.catalogue import ROOT
 
-FOLDERS = ("db", "service", "migrations", "client/loci")
-PLACES = {"db/retries.py", "client/loci/attempts.py"}  # the client has no library but two
-TENACITY = {"db/retries.py", "service/endpoints.py", "service/models/reembedding.py", "migrations/replay.py"}
-# A number that is raised to attempts, or doubled, or drawn by lot to wait for.
-FORMULA = re.compile(
-    r"\*\*\s*(?:min\()?\w*(?:tries|attempt|failures|retry|again)|\b2 \* \w*(?:pause|wait|delay)|\brandom\.(?:random|uniform)\("
-)
-IMPORT = re.compile(r"^(?:from|import) (?:tenacity|stamina|backoff)\b", re.MULTILINE)
 BACKOFFS = st.builds(Backoff, st.floats(0.001, 600), st.floats(0.001, 3600), st.floats(1, 10))
-
-
-def found(pattern: re.Pattern[str]) -> set[str]:
-    """Files of the code in which a pattern is found."""
-    paths = (path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py"))
-    return {str(path.relative_to(ROOT)) for path in paths if pattern.search(path.read_text())}
-
-
-def test_no_pause_is_calculated_elsewhere() -> None:
-    assert found(FORMULA) == PLACES
-
-
-def test_tenacity_is_asked_in_one_place_and_where_somebody_says_when_it_ends() -> None:
-    """Migrations stand below db, and cannot use what is there."""
-    assert found(IMPORT) == TENACITY
 
 
 @given(BACKOFFS, st.integers(1, 10**9))

@@ -1,4 +1,4 @@
-"""A language model that says what a test wrote down, in this process; tests/model_server.py speaks the protocol over loopback."""
+"""A language model that says what a test wrote down, in this process; model_server.py speaks the protocol over loopback."""
 
 import asyncio
 import json

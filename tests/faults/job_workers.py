@@ -164,7 +164,7 @@ def work_alone(url: str, settings: dict[str, Any]) -> None:
 
 
 _processes = multiprocessing.get_context("forkserver")
-_processes.set_forkserver_preload(["tests.jobs"])
+_processes.set_forkserver_preload(["tests.faults.job_workers"])
 
 
 def worker(database: Database, **settings: Any) -> BaseProcess:

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from tests.strict_schema import refusal_of
+from tests.llm.strict_schema import refusal_of
 
 RERANK = {"model", "query", "documents", "top_n", "texts", "truncate"}  # fields of a request for reranking
 ENDED = 60.0  # seconds after which a hanging reply is given up
