@@ -107,9 +107,7 @@ def test_the_tools_and_their_parameters_are_those_of_the_seeds(tools: Tools) -> 
 
 @pytest.mark.row("MCP")
 def test_the_page_lists_the_tools_with_their_parameters() -> None:
-    rows = re.findall(
-        r"^\| `(\w+)` \| ([^|]*)\|", (ROOT / "docs" / "mcp.md").read_text().partition("\n## Tools\n")[2], re.MULTILINE
-    )
+    rows = re.findall(r"^- `(\w+)` \(([^)]*)\):", (ROOT / "docs" / "mcp.md").read_text().partition("\n## Tools\n")[2], re.MULTILINE)
     listed = {name: {word.strip() for word in words.split(",") if word.strip()} for name, words in rows}
     assert listed == {
         name: {word.removesuffix("!") if word.endswith("!") else f"{word}?" for word in words} for name, words in PARAMETERS.items()

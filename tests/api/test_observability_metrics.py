@@ -46,7 +46,7 @@ def samples(client: httpx.Client) -> Samples:
 
 def documented() -> set[str]:
     text = (ROOT / "docs" / "operations.md").read_text()
-    return set(re.findall(r"^\| `(loci_\w+)[`{]", text, re.MULTILINE))
+    return set(re.findall(r"^- `(loci_\w+)`", text, re.MULTILINE))
 
 
 def declared() -> set[str]:

@@ -131,7 +131,7 @@ def test_every_kind_of_problem_is_in_the_document(document: dict[str, Any]) -> N
 
 
 def test_every_kind_of_problem_is_in_the_documentation() -> None:
-    listed = re.findall(r"^\| `([a-z-]+)` \| (\d+) \| .+ \|$", (ROOT / "docs" / "problems.md").read_text(), re.MULTILINE)
+    listed = re.findall(r"^- `([a-z-]+)` \((\d+)\): .+$", (ROOT / "docs" / "problems.md").read_text(), re.MULTILINE)
     assert [(slug, int(status)) for slug, status in listed] == [(kind.slug, kind.status) for kind in problem_types()]
 
 

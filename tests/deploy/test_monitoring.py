@@ -24,7 +24,7 @@ RULES = [
 BOARD = json.loads((ROOT / "deploy/grafana/loci.json").read_text())
 TARGETS = [(panel["title"], target["expr"]) for panel in BOARD["panels"] for target in panel.get("targets", [])]
 ASKED = [(rule["alert"], rule["expr"]) for rule in RULES] + TARGETS
-TABLE = re.compile(r"^\| `(loci_\w+)` \| (.*?) \|", re.MULTILINE)
+TABLE = re.compile(r"^- `(loci_\w+)`(?: \((.*)\))?$", re.MULTILINE)
 VALUES = re.compile(r"(\w+): ([\w, ]+)")
 DECLARED = [one for one in (*vars(metrics).values(), *vars(pool).values()) if isinstance(one, (Counter, Gauge, Histogram))]
 PARTS = re.compile(r"_(bucket|sum|count)$")
@@ -106,7 +106,7 @@ def test_a_service_shows_every_figure_that_is_asked_for(start_service: Callable[
 
 def test_every_alert_says_what_to_do_and_no_other_is_described() -> None:
     page = (ROOT / "docs" / "running" / "monitoring.md").read_text()
-    assert re.findall(r"^\| `(Loci\w+)` \| .+ \|$", page, re.MULTILINE) == [rule["alert"] for rule in RULES]
+    assert re.findall(r"^- `(Loci\w+)`: .+$", page, re.MULTILINE) == [rule["alert"] for rule in RULES]
     assert {(rule["labels"]["severity"], bool(rule["annotations"]["summary"])) for rule in RULES} == {
         ("critical", True),
         ("warning", True),

@@ -16,6 +16,9 @@ Parts = dict[str, str]
 Column = tuple[str, str, str]  # name, type, meaning
 ROOMS = {"shared": "memories", "text": "graph"}  # on whose page functions stand that serve all subjects
 USUAL_ERRORS = re.compile(r" Errors: (?:(?:42501|P0002|22023)[,.] ?)+$")  # README.md says once what they mean
+SAID_BY_ARGUMENTS = re.compile(
+    r"; cursor pages(?: back| of up to [\d,]+)?|,? (?:as of|at) a moment, as known at another|, at two times"
+)
 JOINS = re.compile(r" Joins \w+\.\w+\.$")  # at the end of the comment of a column: the row of which view it names
 DECLARED = re.compile(r"^create (?:or replace )?(?:function|view) loci\.(\w+)", re.MULTILINE)
 
@@ -122,11 +125,20 @@ def render(connection: psycopg.Connection[Any]) -> dict[str, Parts]:
     columns |= {f.name: [(name, kind, meaning(f, name, kind, described) or "") for name, kind in f.columns] for f in made}
     common, subject_of = shared_columns(columns), subjects()
     pages: dict[str, dict[str, list[str]]] = {}
+    told: dict[str, dict[Column, str]] = {subject: {} for subject in subject_of.values()}
     for view, (comment, shown) in described.items():
-        lines = [f"### `{view}`", "", comment, "", *listed(view, columns, common, described), *joined(shown), ""]
+        lines = [
+            f"### `{view}`",
+            "",
+            comment,
+            "",
+            *listed(view, columns, common, described, told[subject_of[view]]),
+            *joined(shown),
+            "",
+        ]
         pages.setdefault(subject_of[view], {}).setdefault("views", []).extend(lines)
     for function in made:
-        lines = described_function(function, listed(function.name, columns, common, described))
+        lines = described_function(function, listed(function.name, columns, common, described, told[subject_of[function.name]]))
         pages.setdefault(subject_of[function.name], {}).setdefault("functions", []).extend(lines)
     parts = {subject: {part: "\n".join(lines) for part, lines in found.items()} for subject, found in pages.items()}
     words = {"contents": contents(parts), "arguments": arguments(made), "columns": defined(common)}
@@ -183,16 +195,27 @@ def described_first(view: str, other: str) -> bool:
 
 
 def listed(
-    name: str, columns: dict[str, list[Column]], common: dict[str, tuple[str, str]], described: dict[str, tuple[str, list[Column]]]
+    name: str,
+    columns: dict[str, list[Column]],
+    common: dict[str, tuple[str, str]],
+    described: dict[str, tuple[str, list[Column]]],
+    told: dict[Column, str],
 ) -> list[str]:
-    """Columns with a meaning of their own, a line each; then those that are a view's, and those that mean the same everywhere."""
+    """Columns with a meaning of their own, a line each; then those that are a view's, those that mean the same everywhere, and those
+    that the page has told before, under which name.
+    """
     view, missing = nearest(name, columns, described)
     shown = [column for column in columns[name] if column not in columns.get(view, [])]
-    own = [f"- `{column}` {kind}: {text}" for column, kind, text in shown if common.get(column) != (kind, text)]
-    others = [f"`{column}`" for column, kind, text in shown if common.get(column) == (kind, text)]
+    own = [column for column in shown if common.get(column[0]) != column[1:]]
+    others = [f"`{column[0]}`" for column in shown if column not in own]
     without = " without " + " ".join(f"`{column}`" for column in missing) if missing else ""
     rest = ", ".join(filter(None, [f"columns of `{view}`{without}" if view else "", " ".join(others)]))
-    return [*own, *([f"- {rest}"] if rest else [])]
+    before: dict[str, list[str]] = {}
+    for column in own:
+        before.setdefault(told.setdefault(column, name), []).append(f"`{column[0]}`")
+    new = [f"- `{column}` {kind}: {text}" for column, kind, text in own if told[column, kind, text] == name]
+    as_before = [f"- as in `{place}`: {' '.join(found)}" for place, found in before.items() if place != name]
+    return [*new, *as_before, *([f"- {rest}"] if rest else [])]
 
 
 def joined(shown: list[Column]) -> list[str]:
@@ -203,6 +226,12 @@ def joined(shown: list[Column]) -> list[str]:
 
 def described_function(function: Function, lines: list[str]) -> list[str]:
     """How it is called, its comment, and its columns."""
-    called = ", ".join(f"{name} = {default.lower()}" if default else name for name, _, default in function.arguments)
-    comment = USUAL_ERRORS.sub("", function.comment)
+    called = ", ".join(map(optional, function.arguments))
+    comment = SAID_BY_ARGUMENTS.sub("", USUAL_ERRORS.sub("", function.comment))
     return [f"### `{function.name}`", "", f"`{function.name}({called})`", "", comment, "", *lines, ""]
+
+
+def optional(argument: tuple[str, str, str | None]) -> str:
+    """An argument as a signature shows it: one that may be null, and is by default, with a question mark."""
+    name, _, default = argument
+    return name if default is None else f"{name}?" if default == "NULL" else f"{name}={default.lower()}"

@@ -19,7 +19,7 @@ FEW = 5  # settings of a group that say the same as those of another, from which
 LARGEST = 10**8  # of a count: no bound that one would state
 PAGE = ROOT / "docs" / "settings.md"
 PART = re.compile(r"(<!-- (\w+) -->\n).*?(<!-- /\2 -->)", re.DOTALL)
-NAMED = {bool: "true or false", int: "integer", float: "number", str: "text", Path: "path", list: "list", dict: "JSON object"}
+NAMED = {bool: "boolean", int: "integer", float: "number", str: "text", Path: "path", list: "list", dict: "JSON object"}
 DEFINITIONS = "select subject, name, standard, type, lowest, highest, meaning from loci.setting_definitions()"
 
 
@@ -122,7 +122,7 @@ def kind_of(kind: str, lowest: Decimal | None, highest: Decimal | None) -> str:
     """Type and range of a namespace's setting."""
     if " | " in kind:
         return ", ".join(f"`{choice}`" for choice in kind.split(" | "))
-    return {"boolean": "true or false"}.get(kind, kind) + bounds(lowest, None if highest == LARGEST else highest)
+    return kind + bounds(lowest, None if highest == LARGEST else highest)
 
 
 def table(rows: Iterable[tuple[str, str, str, str]]) -> str:

@@ -11,7 +11,7 @@ FOLDER = ROOT / "docs" / "design"
 PAGES = sorted(page for page in FOLDER.glob("*.md") if page.name != "README.md")
 LABELS = ["Why", "Measured", "Limits", "Tried"]
 LABEL = re.compile(rf"^\*\*({'|'.join(LABELS)})\b", re.MULTILINE)
-INDEX = re.compile(r"^\| \[(\w+)\]\((\w+\.md)\) \| (.+?) \|$", re.MULTILINE)
+INDEX = re.compile(r"^- \[(\w+)\]\((\w+\.md)\): (.+)$", re.MULTILINE)
 GONE = re.compile(r"docs/" + r"decisions|\bdecisions/\d{4}|\b[Dd]ecisions? \[?\d+\b")
 MOST_WORDS = 2000  # of a page
 HERE = Path(__file__)

@@ -11,7 +11,7 @@ from tests.catalogue import ROOT
 PAGE = ROOT / "docs" / "requirements.md"
 COUNTS = {"M": 12, "G": 13, "S": 8, "R": 16, "W": 4, "L": 7, "X": 13}
 SURFACES = ["REST", "MCP", "SQL", "CLI"]
-ROW = re.compile(r"^\| ([A-Z]+\d*) \| \*\*", re.MULTILINE)
+ROW = re.compile(r"^- \*\*([A-Z]+\d*)\. ?(?=[A-Z*])", re.MULTILINE)
 REFERENCE = re.compile(r"\brows? ([MGSRWLX]\d+(?:(?:,| to| and) [MGSRWLX]\d+)*)")
 
 

@@ -12,7 +12,7 @@ from tests.catalogue import ROOT
 from tests.databases import as_shipped
 from tests.services import openapi_document
 
-ROW = re.compile(r"^\| (.+?) \| ([\d.]+|none) \| `(.+)` \|$", re.MULTILINE)
+ROW = re.compile(r"^- (.+?): ([\d.]+|none) \(`(.+)`\)$", re.MULTILINE)
 ROWS = ROW.findall((ROOT / "docs" / "operations.md").read_text())
 BOUNDS = ("maxItems", "maxLength", "maximum")
 

@@ -50,6 +50,7 @@ ALONE = {  # identifiers that lead to no view
 }  # fmt: skip
 WRITES = os.environ.get("LOCI_WRITE_DOCS") == "1"
 AT_LEAST = 90
+SHOWN = 3  # rows of an answer
 
 
 @dataclass(frozen=True)
@@ -86,11 +87,13 @@ def readers(own_database: Database) -> Iterator[Readers]:
 
 
 def answered(readers: Readers, query: str) -> str:
-    """The answer that an analyst gets, as lines, without what differs each time."""
+    """The answer that an analyst gets, as lines, without what differs each time: its first rows, and how many there are."""
     cursor = readers.analyst.execute(cast("LiteralString", query))
     assert cursor.description is not None
     lines = [" | ".join(column.name for column in cursor.description)]
-    lines += [" | ".join(map(cell, row)) for row in cursor.fetchall()]
+    rows = cursor.fetchall()
+    lines += [" | ".join(map(cell, row)) for row in rows[:SHOWN]]
+    lines += [f"… {len(rows)} rows"] if len(rows) > SHOWN else []
     return "".join(f"{line}\n" for line in lines)
 
 
