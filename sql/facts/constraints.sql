@@ -23,13 +23,8 @@ declare
     v_row   record;
 begin
     while v_done < cardinality(v_ids) and not v_late loop
-        if v_done < cardinality(p_ids) then
-            v_size := 32;
-            v_next := least(v_done + 32, cardinality(p_ids));
-        else
-            v_size := 500;
-            v_next := v_done + 1;
-        end if;
+        v_size := case when v_done < cardinality(p_ids) then 32 else 500 end;
+        v_next := case when v_done < cardinality(p_ids) then least(v_done + 32, cardinality(p_ids)) else v_done + 1 end;
         entity_id := null;
         for v_row in select p.* from loci_internal.constraint_page(
             p_namespace_id, v_ids[v_done + 1 : v_next], v_ranks[v_done + 1 : v_next], v_last[v_done + 1 : v_next],

@@ -141,3 +141,26 @@ begin
 end $$;
 comment on function loci_internal.lock_evidence(integer, uuid[]) is
     'Lock memories that are given as evidence; the first item whose memory is forgotten.';
+
+-- Lock memories that are given as evidence (lock_evidence), and refuse forgotten ones. p_list: what the items are
+-- called in the request. Returns those that have an end. Errors: 22023.
+create or replace function loci_internal.lock_active_evidence(p_namespace_id integer, p_ids uuid[], p_list text)
+returns uuid[]
+language plpgsql volatile set search_path = ''
+as $$
+declare
+    v_locked record;
+begin
+    if array_remove(p_ids, null) = '{}' then
+        return '{}';
+    end if;
+    v_locked := loci_internal.lock_evidence(p_namespace_id, p_ids);
+    if v_locked.place is not null then
+        raise invalid_parameter_value using column = format('%s[%s].memory_id', p_list, v_locked.place - 1),
+            message = format('%s[%s].memory_id must not be a forgotten memory: %s is forgotten', p_list,
+                             v_locked.place - 1, v_locked.memory_id), hint = 'Restore it first.';
+    end if;
+    return coalesce(v_locked.ended, '{}');
+end $$;
+comment on function loci_internal.lock_active_evidence(integer, uuid[], text) is
+    'Lock memories that are given as evidence; those that have an end. Errors: 22023.';

@@ -18,9 +18,7 @@ declare
     v_ids   uuid[];
     v_new   uuid[];
     v_first integer[];  -- the first item of the same triple
-    v_known uuid[];
     v_wrong integer;
-    v_found bigint;
 begin
     v_rates := loci_internal.lock_decay_rates(p_namespace_id);
     with item as materialized (
@@ -80,27 +78,40 @@ begin
                              v_wrong - 1, p_items[v_wrong].valid_to);
     end if;
     if array_position(v_ids, null) is not null then  -- another writer was quicker
-        v_ids := array(select
-                       coalesce(v_ids[i.ordinal],
-                                loci_internal.find_edge_id(p_namespace_id, i.source_id, i.type, i.target_id, i.literal))
-                       from unnest(p_items) i order by i.ordinal);
+        v_ids := array(
+            select coalesce(v_ids[i.ordinal],
+                            loci_internal.find_edge_id(p_namespace_id, i.source_id, i.type, i.target_id, i.literal))
+            from unnest(p_items) i order by i.ordinal);
     end if;
-    v_known := array(select distinct u.id from unnest(v_ids, v_new) u(id, new) where u.new is null);
-    if cardinality(v_known) > 0 then
-        perform from loci_data.edges e
-        where e.namespace_id = p_namespace_id and e.superseded_at is null and e.id = any(v_known) order by e.id
-        for no key update;
-        get diagnostics v_found = row_count;
-        if v_found < cardinality(v_known) then
-            raise serialization_failure using message = 'an edge was deleted while it was observed',
-                hint = 'Try again.';
-        end if;
-    end if;
+    perform loci_internal.lock_edges(p_namespace_id, array(
+        select distinct u.id from unnest(v_ids, v_new) u(id, new) where u.new is null));
     return query select i.ordinal, v_ids[i.ordinal], v_new[i.ordinal] is not null and v_first[i.ordinal] = i.ordinal
         from unnest(p_items) i;
 end $$;
 comment on function loci_internal.insert_edges(integer, loci_internal.edge_input[], timestamptz) is
     'Insert the new triples among observed edges, with their evidence; the edge of each item, and whether it is new.';
+
+-- Lock believed edges in order of id, as every writer. Errors: 40001 (one was deleted by another at this moment).
+create or replace function loci_internal.lock_edges(p_namespace_id integer, p_ids uuid[]) returns void
+language plpgsql volatile set search_path = ''
+as $$
+declare
+    v_found bigint;
+begin
+    if p_ids = '{}' then
+        return;
+    end if;
+    perform from loci_data.edges e
+    where e.namespace_id = p_namespace_id and e.superseded_at is null and e.id = any(p_ids) order by e.id
+    for no key update;
+    get diagnostics v_found = row_count;
+    if v_found < cardinality(p_ids) then
+        raise serialization_failure using message = 'an edge was deleted while it was observed',
+            hint = 'Try again.';
+    end if;
+end $$;
+comment on function loci_internal.lock_edges(integer, uuid[]) is
+    'Lock believed edges. Errors: 40001.';
 
 -- After edges were written: an end alone that was stated of an edge which begins only later says nothing. It is
 -- refused, as it is of an edge that nobody has heard of (insert_edges). p_ids: edges, by the ordinal of items.

@@ -143,19 +143,7 @@ declare
     v_gone  uuid[];
     v_plan  jsonb;
 begin
-    v_ids := array(
-        select e.id from loci_data.edges e
-        where e.namespace_id = p_namespace_id and e.source_id = p_from and e.superseded_at is null
-          and (p_ids is null or e.id = any(p_ids))
-        union
-        select e.id from loci_data.edges e
-        where e.namespace_id = p_namespace_id and e.target_id = p_from and e.superseded_at is null
-          and (p_ids is null or e.id = any(p_ids)));
-    v_ids := v_ids || array(  -- those that they meet
-        select loci_internal.find_edge_id(p_namespace_id, case when e.source_id = p_from then p_to
-                                          else e.source_id end, e.type,
-                            case when e.target_id = p_from then p_to else e.target_id end, e.literal)
-        from loci_data.edges e where e.namespace_id = p_namespace_id and e.id = any(v_ids));
+    v_ids := loci_internal.find_edges_to_move(p_namespace_id, p_from, p_to, p_ids);
     perform from loci_data.edges e where e.namespace_id = p_namespace_id and e.id = any(v_ids) order by e.id for update;
 
     insert into loci_data.edge_moves (namespace_id, merge_id, old_id, new_id, part)
@@ -175,6 +163,49 @@ begin
     from loci_data.edge_moves m where m.namespace_id = p_namespace_id and m.merge_id = p_merge_id
         and m.part <> 'undone';
 
+    v_plan := loci_internal.plan_moved_edges(p_namespace_id, p_merge_id, p_from, p_to);
+    v_gone := array(select m.old_id from loci_data.edge_moves m
+                    where m.namespace_id = p_namespace_id and m.merge_id = p_merge_id);
+    perform loci_internal.close_edges(p_namespace_id, v_gone, p_at);
+    perform loci_internal.record_edges(p_namespace_id, v_plan, v_gone, p_at);
+    return v_moved;
+end $$;
+comment on function loci_internal.move_edges(integer, uuid, uuid, uuid, uuid[], timestamptz) is
+    'Record the edges of an entity anew on another; how many.';
+
+-- Edges of p_from that are believed now (p_ids: only these), and those of p_to that they meet when they move there.
+create or replace function loci_internal.find_edges_to_move(p_namespace_id integer, p_from uuid, p_to uuid,
+                                                            p_ids uuid[]) returns uuid[]
+language plpgsql stable set search_path = ''
+as $$
+declare
+    v_ids uuid[];
+begin
+    v_ids := array(
+        select e.id from loci_data.edges e
+        where e.namespace_id = p_namespace_id and e.source_id = p_from and e.superseded_at is null
+          and (p_ids is null or e.id = any(p_ids))
+        union
+        select e.id from loci_data.edges e
+        where e.namespace_id = p_namespace_id and e.target_id = p_from and e.superseded_at is null
+          and (p_ids is null or e.id = any(p_ids)));
+    return v_ids || array(  -- those that they meet
+        select loci_internal.find_edge_id(p_namespace_id, case when e.source_id = p_from then p_to
+                                          else e.source_id end, e.type,
+                            case when e.target_id = p_from then p_to else e.target_id end, e.literal)
+        from loci_data.edges e where e.namespace_id = p_namespace_id and e.id = any(v_ids));
+end $$;
+comment on function loci_internal.find_edges_to_move(integer, uuid, uuid, uuid[]) is
+    'Edges of an entity, and those of another that they meet there.';
+
+-- Edges as they are recorded anew by a merge that moves them from p_from to p_to, for record_edges, by what edge_moves
+-- says of it: with the evidence of all that are one by it.
+create or replace function loci_internal.plan_moved_edges(p_namespace_id integer, p_merge_id uuid, p_from uuid,
+                                                          p_to uuid) returns jsonb
+language plpgsql stable set search_path = ''
+as $$
+begin
+    return (
     with part as materialized (
         select m.new_id, m.old_id, m.part from loci_data.edge_moves m
         where m.namespace_id = p_namespace_id and m.merge_id = p_merge_id and m.part in ('moved', 'joined')
@@ -193,14 +224,9 @@ begin
                             where i.namespace_id = p_namespace_id and i.id = p.old_id limit 1) e
         group by p.new_id
     )
-    select jsonb_agg(jsonb_build_object('id', e.new_id, 'source_id', e.source_id, 'target_id', e.target_id,
-                                        'base', e.base, 'evidence', s.ids))
-    into v_plan from ends e left join shown s using (new_id);
-    v_gone := array(select m.old_id from loci_data.edge_moves m
-                    where m.namespace_id = p_namespace_id and m.merge_id = p_merge_id);
-    perform loci_internal.close_edges(p_namespace_id, v_gone, p_at);
-    perform loci_internal.record_edges(p_namespace_id, coalesce(v_plan, '[]'), v_gone, p_at);
-    return v_moved;
+    select coalesce(jsonb_agg(jsonb_build_object('id', e.new_id, 'source_id', e.source_id, 'target_id', e.target_id,
+                                                 'base', e.base, 'evidence', s.ids)), '[]')
+    from ends e left join shown s using (new_id));
 end $$;
-comment on function loci_internal.move_edges(integer, uuid, uuid, uuid, uuid[], timestamptz) is
-    'Record the edges of an entity anew on another; how many.';
+comment on function loci_internal.plan_moved_edges(integer, uuid, uuid, uuid) is
+    'Edges to record when those of an entity are moved to another.';

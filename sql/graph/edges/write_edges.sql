@@ -20,40 +20,24 @@ declare
     v_others   uuid[] := '{}';  -- edges to be folded from all their evidence
     v_single   text[];
     v_ended    uuid[] := '{}';  -- supersessions
-    v_hidden   record;          -- an item whose memory is forgotten
-    v_over     uuid[] := '{}';  -- memories that have an end
+    v_over     uuid[];          -- memories that have an end
 begin
     if cardinality(p_items) = 0 then
         return;
     end if;
-    if exists (select from unnest(p_items) i where i.memory_id is not null) then
-        v_hidden := loci_internal.lock_evidence(p_namespace_id,
-                                                array(select i.memory_id from unnest(p_items) i order by i.ordinal));
-        v_over := coalesce(v_hidden.ended, '{}');
-        if v_hidden.place is not null then
-            raise invalid_parameter_value using column = format('edges[%s].memory_id', v_hidden.place - 1),
-                message = format('edges[%s].memory_id must not be a forgotten memory: %s is forgotten',
-                                 v_hidden.place - 1, v_hidden.memory_id), hint = 'Restore it first.';
-        end if;
-    end if;
+    v_over := loci_internal.lock_active_evidence(
+        p_namespace_id, array(select i.memory_id from unnest(p_items) i order by i.ordinal), 'edges');
     v_items := loci_internal.resolve_edge_ends(p_namespace_id, p_items, p_at);
-    perform loci_internal.observe_entities(p_namespace_id,
-                                           array_agg((e.id, i.memory_id, i.session_id, null, i.seen_at,
-                                                      e.name)::loci_internal.sighting), p_at)
-    from unnest(v_items) i cross join lateral (values (i.source_id, i.source), (i.target_id, i.target)) e(id, name)
-    where e.id is not null;
-    if exists (select from unnest(v_items) i where i.aspect is not null) then
-        v_items := loci_internal.resolve_edge_aspects(p_namespace_id, v_items, p_at);
-    end if;
+    perform loci_internal.observe_edge_ends(p_namespace_id, v_items, p_at);
+    v_items := loci_internal.resolve_edge_aspects(p_namespace_id, v_items, p_at);
     v_single := loci_internal.lock_single_valued_sources(p_namespace_id, v_items);
     select array_agg(a.id order by a.ordinal), array_agg(a.created order by a.ordinal) into v_ids, v_created
     from loci_internal.insert_edges(p_namespace_id, v_items, p_at) a;
     if false = any (v_created) then
         select r.restored, r.others into v_restored, v_others
-        from loci_internal.reinforce_edges(p_namespace_id,
-                                           array(select i from unnest(v_items) i
-                                                 where not v_created[i.ordinal] order by i.ordinal),
-                                           v_ids, v_single, p_at) r;
+        from loci_internal.reinforce_edges(
+            p_namespace_id, array(select i from unnest(v_items) i where not v_created[i.ordinal] order by i.ordinal),
+            v_ids, v_single, p_at) r;
     end if;
     if v_single || v_over::text[] <> '{}' then  -- an edge lasts no longer than what says so
         v_others := v_others || array(select v_ids[i.ordinal] from unnest(v_items) i
@@ -61,12 +45,8 @@ begin
     end if;
     if v_others <> '{}' then
         v_ended := loci_internal.refold_edges(p_namespace_id, v_others, p_at);
-        v_restored := v_restored || array(
-            select i.ordinal  -- the evidence of an edge is read once, however many items observe it
-            from (select distinct o.id from unnest(v_others) o(id) join unnest(v_ids) w(id) on w.id = o.id) g
-            cross join lateral loci_internal.edge_evidence(p_namespace_id, g.id, 'infinity', 'infinity') v
-            join unnest(v_items) i on i.id = v.id
-            where v.fresh and v.nth > 1 and not v_created[i.ordinal]);
+        v_restored := v_restored || loci_internal.find_restoring_items(
+            p_namespace_id, v_items, array(select o from unnest(v_others) o where o = any (v_ids)), v_created);
     end if;
     perform loci_internal.refuse_ends_before_edges(p_namespace_id, v_items, v_ids);
     return query
@@ -78,6 +58,38 @@ begin
 end $$;
 comment on function loci_internal.write_edges(integer, loci_internal.edge_input[], timestamptz) is
     'Write observed edges with their entities, mentions, aspects and evidence.';
+
+-- Edges are evidence of their ends: observe these, in the conversation or by the memory that each item names.
+create or replace function loci_internal.observe_edge_ends(p_namespace_id integer, p_items loci_internal.edge_input[],
+                                                           p_at timestamptz) returns void
+language plpgsql volatile set search_path = ''
+as $$
+begin
+    perform loci_internal.observe_entities(p_namespace_id, array_agg(
+        (e.id, i.memory_id, i.session_id, null, i.seen_at, e.name)::loci_internal.sighting), p_at)
+    from unnest(p_items) i cross join lateral (values (i.source_id, i.source), (i.target_id, i.target)) e(id, name)
+    where e.id is not null;
+end $$;
+comment on function loci_internal.observe_edge_ends(integer, loci_internal.edge_input[], timestamptz) is
+    'Count the observations of entities that edges are evidence of.';
+
+-- Which items restored one of these edges, which were folded from all their evidence? Those that are its first word in
+-- a conversation, but for the one that made it (p_created, by ordinal). The evidence of an edge is read once, however
+-- many items observe it.
+create or replace function loci_internal.find_restoring_items(
+    p_namespace_id integer, p_items loci_internal.edge_input[], p_edge_ids uuid[], p_created boolean[])
+returns integer[]
+language plpgsql stable set search_path = ''
+as $$
+begin
+    return array(
+        select i.ordinal from (select distinct u.id from unnest(p_edge_ids) u(id)) g
+        cross join lateral loci_internal.edge_evidence(p_namespace_id, g.id, 'infinity', 'infinity') v
+        join unnest(p_items) i on i.id = v.id
+        where v.fresh and v.nth > 1 and not p_created[i.ordinal]);
+end $$;
+comment on function loci_internal.find_restoring_items(integer, loci_internal.edge_input[], uuid[], boolean[]) is
+    'Ordinals of the items that restored edges which were folded from all their evidence.';
 
 -- What did an edge end, by these supersessions? [{supersession_id, id, target_id, target, literal, valid_to}]. Primary
 -- keys.
@@ -129,6 +141,9 @@ language plpgsql volatile set search_path = '' set plan_cache_mode = force_gener
 set enable_nestloop = off set enable_seqscan = off
 as $$
 begin
+    if not exists (select from unnest(p_items) i where i.aspect is not null) then
+        return p_items;
+    end if;
     insert into loci_data.aspects (namespace_id, id, entity_id, name, canonical_name, created_at, updated_at)
     select p_namespace_id, loci_api.uuid7(), a.source_id, a.aspect, a.canonical_name, p_at, p_at
     from (select distinct on (i.source_id, n.canonical_name) i.source_id, n.canonical_name, i.aspect
@@ -157,30 +172,39 @@ language plpgsql volatile set search_path = ''
 as $$
 declare
     v_items loci_internal.edge_input[];
-    v_wrong record;
-    v_value text;
 begin
     if jsonb_typeof(p_edges) is distinct from 'array' then
         raise invalid_parameter_value using message = 'edges must be a JSON array', column = 'edges';
     end if;
     select array_agg((i.ordinal, btrim(i.source), i.source_type, loci.canonical_type(i.type), btrim(i.target),
-                      i.target_type, i.literal, btrim(i.aspect), i.confidence,
-                      i.strength, i.session_id, i.memory_id, coalesce(i.observed_at, p_at), i.valid_from, i.valid_to,
-                      nullif(i.metadata, 'null'),
-                      least(i.observed_at, i.valid_from),
-                      null, null, null, loci_api.uuid7())::loci_internal.edge_input order by i.ordinal) into v_items
+                      i.target_type, i.literal, btrim(i.aspect), i.confidence, i.strength, i.session_id, i.memory_id,
+                      coalesce(i.observed_at, p_at), i.valid_from, i.valid_to, nullif(i.metadata, 'null'),
+                      least(i.observed_at, i.valid_from), null, null, null, loci_api.uuid7())::loci_internal.edge_input
+                     order by i.ordinal) into v_items
     from rows from (jsonb_to_recordset(p_edges) as (
              source text, source_type text, type text, target text, target_type text, literal text, aspect text,
-             confidence double precision,
-             strength double precision, session_id text, memory_id uuid, observed_at timestamptz,
-             valid_from timestamptz,
-             valid_to timestamptz, metadata jsonb))
+             confidence double precision, strength double precision, session_id text, memory_id uuid,
+             observed_at timestamptz, valid_from timestamptz, valid_to timestamptz, metadata jsonb))
          with ordinality as i(source, source_type, type, target, target_type, literal, aspect, confidence, strength,
-                              session_id, memory_id,
-                              observed_at, valid_from, valid_to, metadata, ordinal);
+                              session_id, memory_id, observed_at, valid_from, valid_to, metadata, ordinal);
+    perform loci_internal.refuse_wrong_edges(p_edges, v_items);
+    return coalesce(v_items, '{}');
+end $$;
+comment on function loci_internal.parse_edges(jsonb, timestamptz) is
+    'JSON array of edges as typed rows; ordinal counts from 1. Errors: 22023.';
 
+-- Refuse edges that are not as they must be: the first wrong field of the first of them. p_edges: the JSON that p_items
+-- were read from, whose words are shown. Errors: 22023 naming the field and the value.
+create or replace function loci_internal.refuse_wrong_edges(p_edges jsonb, p_items loci_internal.edge_input[])
+returns void
+language plpgsql stable set search_path = ''
+as $$
+declare
+    v_wrong record;
+    v_value text;
+begin
     select i.ordinal - 1 as place, w.field into v_wrong
-    from unnest(v_items) i
+    from unnest(p_items) i
     cross join lateral (select case
         when i.confidence < 0 or i.confidence > 1 then 'confidence'
         when length(i.literal) not between 1 and 1000 then 'literal'
@@ -209,7 +233,6 @@ begin
                                              p_edges -> v_wrong.place ->> 'valid_from') end),
             column = format('edges[%s].%s', v_wrong.place, v_wrong.field);
     end if;
-    return coalesce(v_items, '{}');
 end $$;
-comment on function loci_internal.parse_edges(jsonb, timestamptz) is
-    'JSON array of edges as typed rows; ordinal counts from 1. Errors: 22023.';
+comment on function loci_internal.refuse_wrong_edges(jsonb, loci_internal.edge_input[]) is
+    'Refuse edges with a field that is not valid. Errors: 22023.';

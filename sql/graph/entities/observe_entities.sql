@@ -202,17 +202,11 @@ declare
     v_ids     uuid[];
     v_names   text[];
     v_created boolean[];
-    v_hidden  record;  -- an item whose memory is forgotten
 begin
     if p_entities @? '$[*].memory_id ? (@ != null)' then
-        v_hidden := loci_internal.lock_evidence(p_namespace_id, array(
+        perform loci_internal.lock_active_evidence(p_namespace_id, array(
             select (i.item ->> 'memory_id')::uuid from jsonb_array_elements(p_entities) with ordinality i(item, place)
-            order by i.place));
-        if v_hidden.place is not null then
-            raise invalid_parameter_value using column = format('entities[%s].memory_id', v_hidden.place - 1),
-                message = format('entities[%s].memory_id must not be a forgotten memory: %s is forgotten',
-                                 v_hidden.place - 1, v_hidden.memory_id), hint = 'Restore it first.';
-        end if;
+            order by i.place), 'entities');
     end if;
     select array_agg(d.id order by d.ordinal), array_agg(d.name order by d.ordinal),
            array_agg(d.created order by d.ordinal)
