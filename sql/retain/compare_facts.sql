@@ -18,68 +18,21 @@ returns table (overlap double precision, same boolean, alike boolean, signal tex
 language plpgsql immutable parallel safe rows 1 set search_path = ''
 as $$
 declare
-    v_older  constant text[] := loci_internal.words_that_matter(p_older);
-    v_newer  constant text[] := loci_internal.words_that_matter(p_newer);
-    v_outset constant text[] := '{in,on,at,for,with,to,from,by,dure,befor,after,today,tomorrow,yesterday,tonight,'
-                                'usual,often,sometim,alway,everi,each,next,last}';
     v_shared integer;
-    v_past   boolean; -- one tells it as past, the other does not
+    v_past   constant boolean := p_older.past <> p_newer.past; -- one tells it as past, the other does not
     v_apart  constant boolean := coalesce(loci_internal.voices_differ(p_older.said, p_newer.said), false)
                                  or loci_internal.names_differ(p_older, p_newer);
 begin
     select count(*) into v_shared from (select unnest(p_older.gist) intersect select unnest(p_newer.gist)) s;
     overlap := v_shared / greatest(
         (select count(*) from (select unnest(p_older.gist) union select unnest(p_newer.gist)) s), 1)::double precision;
-    v_past := p_older.past <> p_newer.past;
     same := not v_apart and p_older.gist is not distinct from p_newer.gist and p_older.marks = p_newer.marks
         and not v_past and (p_older.speaker not in ('i', 'we', 'other') or p_same_source);
-    alike := not v_apart and v_older <> '{}'
-        and (v_older = v_newer or cardinality(v_older) = cardinality(v_newer)  -- on Fridays the office is closed
-             and array[v_older[1], v_newer[1]] && v_outset
-             and loci_internal.words_keep_order(v_older, v_newer)
-             or (p_older.said).relation = 'be' and (p_newer.said).relation = 'be'
-             and p_older.names && p_newer.names and loci_internal.is_turned(v_older, v_newer))
-        and p_older.marks = p_newer.marks and not v_past
-        and (p_older.speaker in ('named', 'we') and p_newer.speaker in ('named', 'we')
-             or p_same_source and case when p_older.speaker = p_newer.speaker then p_older.speaker <> 'other'
-                                       else '{i,my}' && v_older and '{i,my}' && v_newer end)
-        and (p_older.said).moods is not distinct from (p_newer.said).moods
-        and ((p_older.said).negators is null) = ((p_newer.said).negators is null);
+    alike := not v_apart and not v_past and loci_internal.facts_are_alike(p_older, p_newer, p_same_source);
     if not same and not v_apart  -- a row is null if all its fields are
        and not (p_older.said is null or p_newer.said is null) then
         select c.signal, c.confidence, c.evidence into signal, confidence, evidence
-        from loci_internal.compare_statements(p_older.said, p_newer.said, null, p_shared_tokens) c;
-        if signal is null then
-            evidence := array(
-                select coalesce((p_newer.said).spoken ->> w, w)
-                from unnest(loci_internal.change_signal(p_older.said, p_newer.said, p_newer.names, p_older.names))
-                     with ordinality u(w, n) order by n);
-            if evidence <> '{}' then
-                signal := 'change';
-                confidence := 0.75;
-            end if;
-        end if;
-        if p_older.speaker <> p_newer.speaker or p_newer.speaker = 'other' or p_newer.speaker <> 'named'
-            and not p_same_source
-           or not coalesce(case when (p_newer.said).relation = 'change'
-                     then coalesce((p_older.said).subject, (p_older.said).sequence[:1])
-                         @> coalesce((p_newer.said).subject, '{}')
-                          and (p_newer.speaker <> 'named' or (p_older.said).sequence[1] = (p_newer.said).sequence[1])
-                     when signal = 'antonym' and p_newer.speaker in ('i', 'we')  -- I love jazz, I hate jazz
-                     then loci_internal.first_beside((p_older.said).sequence, (p_older.said).opposite_stems)
-                          is not distinct from
-                          loci_internal.first_beside((p_newer.said).sequence, (p_newer.said).opposite_stems)
-                     else (p_older.said).sequence[1] = (p_newer.said).sequence[1]
-                          or signal = 'change' and p_newer.speaker in ('i', 'we') end, false)
-           or signal = 'value_conflict' and v_past  -- lived in Paris does not end lives in Berlin
-           or signal = 'value_conflict'
-           and not (coalesce((p_older.said).subject, '{}') <@ coalesce((p_newer.said).subject, '{}')
-                                                 and coalesce((p_older.said).subject, '{}')
-                                                     @> coalesce((p_newer.said).subject, '{}')) then
-            signal := null;  -- they speak of two things or times, or nobody knows of what
-            confidence := null;
-            evidence := null;
-        end if;
+        from loci_internal.detect_contradiction(p_older, p_newer, p_same_source, p_shared_tokens) c;
         sure := signal is not null and not p_older.compound and p_older.marks !~ '[?\uFF1F]'
             and p_newer.marks !~ '[?\uFF1F]'
             and (signal <> 'value_conflict' or loci_internal.values_are_same_kind(p_older, p_newer));
@@ -89,6 +42,92 @@ begin
 end $$;
 comment on function loci_internal.compare_facts(loci_api.fact_reading, loci_api.fact_reading, boolean, integer) is
     'Nearness of two facts, and whether the newer contradicts the older.';
+
+-- Do two facts say the same, in the same words but for some that change nothing? Neither of them is told as past alone.
+-- See compare_facts. Pure.
+create or replace function loci_internal.facts_are_alike(p_older loci_api.fact_reading, p_newer loci_api.fact_reading,
+                                                         p_same_source boolean) returns boolean
+language plpgsql immutable parallel safe
+as $$
+declare
+    v_older  constant text[] := loci_internal.words_that_matter(p_older);
+    v_newer  constant text[] := loci_internal.words_that_matter(p_newer);
+    v_outset constant text[] := '{in,on,at,for,with,to,from,by,dure,befor,after,today,tomorrow,yesterday,tonight,'
+                                'usual,often,sometim,alway,everi,each,next,last}';
+begin
+    return v_older <> '{}'
+        and (v_older = v_newer or cardinality(v_older) = cardinality(v_newer)  -- on Fridays the office is closed
+             and array[v_older[1], v_newer[1]] && v_outset
+             and loci_internal.words_keep_order(v_older, v_newer)
+             or (p_older.said).relation = 'be' and (p_newer.said).relation = 'be'
+             and p_older.names && p_newer.names and loci_internal.is_turned(v_older, v_newer))
+        and p_older.marks = p_newer.marks
+        and (p_older.speaker in ('named', 'we') and p_newer.speaker in ('named', 'we')
+             or p_same_source and case when p_older.speaker = p_newer.speaker then p_older.speaker <> 'other'
+                                       else '{i,my}' && v_older and '{i,my}' && v_newer end)
+        and (p_older.said).moods is not distinct from (p_newer.said).moods
+        and ((p_older.said).negators is null) = ((p_newer.said).negators is null);
+end $$;
+comment on function loci_internal.facts_are_alike(loci_api.fact_reading, loci_api.fact_reading, boolean) is
+    'Whether two facts say the same in words that differ in nothing that matters.';
+
+-- By which signal does the newer of two facts contradict the older? One of compare_statements, or else a change that
+-- these do not know (change_signal); none where they speak of two things. Pure.
+create or replace function loci_internal.detect_contradiction(
+    p_older loci_api.fact_reading, p_newer loci_api.fact_reading, p_same_source boolean, p_shared_tokens integer,
+    out signal text, out confidence double precision, out evidence text[])
+language plpgsql immutable parallel safe
+as $$
+begin
+    select c.signal, c.confidence, c.evidence into signal, confidence, evidence
+    from loci_internal.compare_statements(p_older.said, p_newer.said, null, p_shared_tokens) c;
+    if signal is null then
+        evidence := array(
+            select coalesce((p_newer.said).spoken ->> w, w)
+            from unnest(loci_internal.change_signal(p_older.said, p_newer.said, p_newer.names, p_older.names))
+                 with ordinality u(w, n) order by n);
+        if evidence <> '{}' then
+            signal := 'change';
+            confidence := 0.75;
+        end if;
+    end if;
+    if loci_internal.speak_of_two_things(p_older, p_newer, p_same_source, signal) then
+        signal := null;
+        confidence := null;
+        evidence := null;
+    end if;
+end $$;
+comment on function loci_internal.detect_contradiction(loci_api.fact_reading, loci_api.fact_reading, boolean,
+                                                       integer) is
+    'Signal by which the newer of two facts contradicts the older, with confidence and evidence.';
+
+-- Do two facts that a signal sets against each other speak of two things or times, or does nobody know of what? Pure.
+create or replace function loci_internal.speak_of_two_things(
+    p_older loci_api.fact_reading, p_newer loci_api.fact_reading, p_same_source boolean, p_signal text)
+returns boolean
+language plpgsql immutable parallel safe
+as $$
+begin
+    return p_older.speaker <> p_newer.speaker or p_newer.speaker = 'other'
+        or p_newer.speaker <> 'named' and not p_same_source
+        or not coalesce(case
+               when (p_newer.said).relation = 'change'
+               then coalesce((p_older.said).subject, (p_older.said).sequence[:1])
+                    @> coalesce((p_newer.said).subject, '{}')
+                    and (p_newer.speaker <> 'named' or (p_older.said).sequence[1] = (p_newer.said).sequence[1])
+               when p_signal = 'antonym' and p_newer.speaker in ('i', 'we')  -- I love jazz, I hate jazz
+               then loci_internal.first_beside((p_older.said).sequence, (p_older.said).opposite_stems)
+                    is not distinct from
+                    loci_internal.first_beside((p_newer.said).sequence, (p_newer.said).opposite_stems)
+               else (p_older.said).sequence[1] = (p_newer.said).sequence[1]
+                    or p_signal = 'change' and p_newer.speaker in ('i', 'we') end, false)
+        or p_signal = 'value_conflict'  -- lived in Paris does not end lives in Berlin
+           and (p_older.past <> p_newer.past
+                or not (coalesce((p_older.said).subject, '{}') <@ coalesce((p_newer.said).subject, '{}')
+                        and coalesce((p_older.said).subject, '{}') @> coalesce((p_newer.said).subject, '{}')));
+end $$;
+comment on function loci_internal.speak_of_two_things(loci_api.fact_reading, loci_api.fact_reading, boolean, text) is
+    'Whether two facts that seem to contradict each other speak of two things.';
 
 -- Are the values by which two facts conflict of one kind, so that the later replaces the earlier? Both begin with a
 -- name, or neither does (based in Madrid, based in the finance department); the verb has the same preposition (works at
@@ -154,36 +193,6 @@ begin
 end $$;
 comment on function loci_internal.names_differ(loci_api.fact_reading, loci_api.fact_reading) is
     'Whether two facts have names that differ and share a stem.';
-
--- Which words of a fact name what it is about, or what is said of it? Its stems in order, without verbs that the
--- lexicon knows, words that structure a sentence, and numbers. Pure; about 0.1 ms.
-create or replace function loci_internal.naming_words(p_read loci_api.fact_reading) returns text[]
-language plpgsql immutable parallel safe set search_path = '' set plan_cache_mode = force_generic_plan
-as $$
-begin
-    return array(
-        select w.stem from unnest(p_read.gist) with ordinality w(stem, place)
-        where length(w.stem) > 1 and w.stem !~ '^[0-9]'
-          and coalesce(loci_internal.statement_lexicon() ->> w.stem, 'role') = 'role'
-          and coalesce(loci_internal.common_words() ->> w.stem, '') not in ('stop', 'neg')
-          and numnode(plainto_tsquery('pg_catalog.english', w.stem)) > 0
-        order by w.place);
-end $$;
-comment on function loci_internal.naming_words(loci_api.fact_reading) is
-    'Stems of a fact that name something, in order.';
-
--- What do two facts that may be about the same have in common? subject: both are of the same entity, or in the first
--- person, or one begins with a word that the other has; words: they share one elsewhere; null: nothing. The standings
--- are those of fact_standing, the words those of naming_words. Pure, inlines.
-create or replace function loci_internal.in_common(p_one jsonb, p_other jsonb, p_words text[], p_other_words text[])
-returns text
-language sql immutable parallel safe
-return case when p_one ->> 'subject' = p_other ->> 'subject'
-                 or 'true' = all (array[p_one ->> 'first', p_other ->> 'first'])
-                 or p_words[1] = any (p_other_words) or p_other_words[1] = any (p_words) then 'subject'
-            when p_words && p_other_words then 'words' end;
-comment on function loci_internal.in_common(jsonb, jsonb, text[], text[]) is
-    'Common ground of two facts that may be about the same: subject, words, or nothing.';
 
 -- The words of a fact in order, as far as another may not say the same without them: not is, does, our, really, now.
 -- A possession is one's own (I have a beagle, my beagle), a person who is called something is named so, and the two

@@ -1,10 +1,8 @@
 -- Decisions about facts: which facts wait, and how a decision is written.
 
 -- Do what was decided about facts: one write through loci_api.remember, one statement that reinforces what is there,
--- and
--- the links. A fact that a later one of the text supersedes gets its id as the name of a lineage. Where the write found
--- that someone else had just written the same, the decision becomes nothing. Errors: those of remember and
--- link_memories.
+-- and the links. Where the write found that someone else had just written the same, the decision becomes nothing.
+-- Errors: those of remember and link_memories.
 create or replace function loci_internal.apply_fact_decisions(p_namespace_id integer, p_namespace text, p_items jsonb,
                                                               p_decisions loci_api.fact_decision[])
 returns table (ordinal integer, action text, memory_id uuid, lineage text, superseded uuid, target_id uuid, links jsonb,
@@ -13,112 +11,39 @@ language plpgsql volatile set search_path = '' set enable_seqscan = off
 as $$
 #variable_conflict use_column
 declare
-    v_facts    integer := cardinality(p_decisions);
-    v_model    loci_data.embedding_models;
-    v_ids      uuid[] := array(select loci_api.uuid7() from generate_series(1, v_facts));
-    v_lineages text[] := array_fill(null::text, array[v_facts]);  -- that a fact belongs to
-    v_written  jsonb[] := '{}';
-    v_places   integer[] := '{}';
+    v_ids      uuid[];  -- memories of the facts
+    v_written  jsonb[];
+    v_places   integer[];  -- which facts are written
     v_outcomes loci_internal.memory_outcome[];
-    v_reinforced uuid[];
-    d          loci_api.fact_decision;
-    v_item     jsonb;
-    v_link     record;
+    v_outcome  loci_internal.memory_outcome;
 begin
     -- the active model stays what it is from here on: see finish_reembedding
     lock table loci_data.memories in row exclusive mode;
-    select * into v_model from loci_data.embedding_models m where m.active;
-    foreach d in array p_decisions loop
-        v_lineages[d.ordinal + 1] := case when d.action in ('update', 'nothing') then
-            coalesce(d.lineage, v_lineages[d.fact + 1], v_ids[d.fact + 1]::text) end;
-        if d.action = 'nothing' then
-            v_ids[d.ordinal + 1] := coalesce(d.target_id, v_ids[d.fact + 1]);
-        else
-            v_item := p_items -> d.ordinal;
-            if jsonb_array_length(coalesce(nullif(v_item -> 'embedding', 'null'), '[]'))
-                is distinct from v_model.dimensions
-               -- a vector of another model: the worker makes one
-               or coalesce((v_item ->> 'embedding_model')::integer, v_model.id) <> v_model.id then
-                v_item := v_item - 'embedding';
-            end if;
-            if v_lineages[d.ordinal + 1] is null
-                and exists (select from unnest(p_decisions) o where o.action = 'update' and o.fact = d.ordinal) then
-                v_lineages[d.ordinal + 1] := v_ids[d.ordinal + 1]::text;
-            end if;
-            v_written := v_written
-                || (v_item - array['lineage', 'embedding_model', 'spoken']
-                || jsonb_build_object('id', v_ids[d.ordinal + 1])
-                || case when v_lineages[d.ordinal + 1] is null then '{}'
-                    else jsonb_build_object('lineage', v_lineages[d.ordinal + 1]) end);
-            v_places := v_places || d.ordinal;
-        end if;
-    end loop;
-    if cardinality(v_written) > 0 then
+    select w.ids, w.items, w.places into v_ids, v_written, v_places
+    from loci_internal.plan_fact_writes(p_items, p_decisions) w;
+    if v_places <> '{}' then
         v_outcomes := array(select (r.ordinal, r.id, r.superseded, r.duplicate, r.ignored,
                                     r.cut_short)::loci_internal.memory_outcome
                             from loci_api.remember(p_namespace, to_jsonb(v_written)) r order by r.ordinal);
-        -- the vector of the bare fact serves until the worker's comes
-        insert into loci_data.embedding_queue (namespace_id, memory_id, model_id, has_vector)
-        select p_namespace_id, m.id, e.id, exists (
-                   select from loci_data.memory_vectors v
-                   where v.namespace_id = p_namespace_id and v.memory_id = m.id and v.model_id = e.id)
-        from unnest(v_outcomes) o
-        cross join lateral (select w.* from loci_data.memories w where w.namespace_id = p_namespace_id
-                            and w.id = o.id limit 1) m
-        cross join loci_data.embedding_models e
-        where e.in_use and not o.duplicate and loci_internal.memory_embedding_text(m) <> m.content
-        on conflict do nothing;
-        for v_link in select o.id, v_places[o.ordinal + 1] + 1 as place from unnest(v_outcomes) o loop
-            v_ids[v_link.place] := v_link.id;
+        perform loci_internal.queue_written_facts(p_namespace_id, v_outcomes);
+        foreach v_outcome in array v_outcomes loop
+            v_ids[v_places[v_outcome.ordinal + 1] + 1] := v_outcome.id;
         end loop;
     end if;
-
-    update loci_data.memories m set source = t.source  -- what others say again is no longer an assistant's alone
-    from (select v_ids[o.ordinal + 1] as id, min(p_items -> o.ordinal ->> 'source') as source from unnest(p_decisions) o
-          where o.action = 'nothing' and p_items -> o.ordinal ->> 'source' <> 'assistant' group by 1) t
-    where m.namespace_id = p_namespace_id and m.id = t.id and m.source = 'assistant';
-    v_reinforced := array(select v_ids[o.ordinal + 1] from unnest(p_decisions) o where o.action = 'nothing');
-    update loci_data.memories m
-    set observations = m.observations + r.times, last_observed_at = clock_timestamp(), updated_at = clock_timestamp()
-    from (select u.id, count(*)::integer as times from unnest(v_reinforced) u(id) group by u.id) r
-    where m.namespace_id = p_namespace_id and m.id = any (v_reinforced) and m.id = r.id;
-
-    for v_link in
-        select v_ids[o.ordinal + 1] as source, t.id as target, l.type, l.strength
-        from unnest(p_decisions) o
-        cross join lateral jsonb_to_recordset(o.links) l(target_id uuid, fact integer, type text,
-                                                         strength double precision)
-        cross join lateral (select coalesce(l.target_id, v_ids[l.fact + 1]) as id) t
-        cross join lateral (select m.lineage_id from loci_data.memories m where m.namespace_id = p_namespace_id
-                            and m.id = t.id limit 1) n
-        where o.action <> 'nothing'
-          and not (l.type = 'contradicts' and loci_internal.are_both_true(
-                  p_namespace_id, n.lineage_id, (select m.lineage_id from loci_data.memories m
-                                                 where m.namespace_id = p_namespace_id
-                                                   and m.id = v_ids[o.ordinal + 1])))
-          and not exists (select from unnest(v_outcomes) w where w.duplicate and v_places[w.ordinal + 1] = o.ordinal)
-          and n.lineage_id <> (select m.lineage_id from loci_data.memories m where m.namespace_id = p_namespace_id
-                               and m.id = v_ids[o.ordinal + 1])
-        order by o.ordinal, l.type, l.strength desc, t.id
-    loop
-        perform loci_api.link_memories(p_namespace, v_link.source, v_link.target, v_link.type, v_link.strength);
-    end loop;
+    perform loci_internal.reinforce_repeated_facts(p_namespace_id, p_items, p_decisions, v_ids);
+    perform loci_internal.link_decided_facts(p_namespace_id, p_namespace, p_decisions, v_ids, v_outcomes, v_places);
 
     return query
     select o.ordinal, case when w.duplicate then 'nothing' else o.action end, v_ids[o.ordinal + 1], m.lineage,
-           w.superseded,
-           coalesce(o.target_id, v_ids[o.fact + 1], case when w.duplicate then w.id end),
+           w.superseded, coalesce(o.target_id, v_ids[o.fact + 1], case when w.duplicate then w.id end),
            case when w.duplicate then '[]' else (
-               select coalesce(
-                   jsonb_agg(jsonb_build_object('target_id',
-                                                coalesce(l.value ->> 'target_id',
-                                                         v_ids[(l.value ->> 'fact')::integer + 1]::text),
-                                                            'type', l.value -> 'type',
-                                                            'strength', l.value -> 'strength') order by l.nth), '[]')
+               select coalesce(jsonb_agg(jsonb_build_object(
+                          'target_id', coalesce(l.value ->> 'target_id',
+                                                v_ids[(l.value ->> 'fact')::integer + 1]::text),
+                          'type', l.value -> 'type', 'strength', l.value -> 'strength') order by l.nth), '[]')
                from jsonb_array_elements(o.links) with ordinality l(value, nth)) end,
            o.confidence, case when w.duplicate then 'it was written by someone else just now' else o.reason end,
-           o.signal,
-           case when w.duplicate or o.action = 'nothing' then '[]' else loci_internal.name_unsettled(
+           o.signal, case when w.duplicate or o.action = 'nothing' then '[]' else loci_internal.name_unsettled(
                p_namespace_id, m.lineage_id, loci_internal.doubted_by(o, v_ids)) end
     from unnest(p_decisions) o
     left join unnest(v_outcomes) w on v_places[w.ordinal + 1] = o.ordinal
@@ -127,6 +52,126 @@ begin
 end $$;
 comment on function loci_internal.apply_fact_decisions(integer, text, jsonb, loci_api.fact_decision[]) is
     'Do what was decided about facts.';
+
+-- Which items are written, as which memories? ids: of each fact the memory that it becomes or repeats. items: those for
+-- loci_api.remember, without vectors of another model, for which the worker makes one. places: the ordinals of their
+-- facts. A fact that a later one of the text supersedes gets its id as the name of a lineage.
+create or replace function loci_internal.plan_fact_writes(p_items jsonb, p_decisions loci_api.fact_decision[])
+returns table (ids uuid[], items jsonb[], places integer[])
+language plpgsql volatile set search_path = ''
+as $$
+declare
+    v_facts    integer := cardinality(p_decisions);
+    v_model    loci_data.embedding_models;
+    v_lineages text[] := array_fill(null::text, array[v_facts]);  -- that a fact belongs to
+    d          loci_api.fact_decision;
+    v_item     jsonb;
+begin
+    ids := array(select loci_api.uuid7() from generate_series(1, v_facts));
+    items := '{}';
+    places := '{}';
+    select * into v_model from loci_data.embedding_models m where m.active;
+    foreach d in array p_decisions loop
+        v_lineages[d.ordinal + 1] := case when d.action in ('update', 'nothing') then
+            coalesce(d.lineage, v_lineages[d.fact + 1], ids[d.fact + 1]::text) end;
+        if d.action = 'nothing' then
+            ids[d.ordinal + 1] := coalesce(d.target_id, ids[d.fact + 1]);
+            continue;
+        end if;
+        v_item := p_items -> d.ordinal;
+        if jsonb_array_length(coalesce(nullif(v_item -> 'embedding', 'null'), '[]')) is distinct from v_model.dimensions
+           or coalesce((v_item ->> 'embedding_model')::integer, v_model.id) <> v_model.id then
+            v_item := v_item - 'embedding';
+        end if;
+        if v_lineages[d.ordinal + 1] is null
+            and exists (select from unnest(p_decisions) o where o.action = 'update' and o.fact = d.ordinal) then
+            v_lineages[d.ordinal + 1] := ids[d.ordinal + 1]::text;
+        end if;
+        items := items || (
+            v_item - array['lineage', 'embedding_model', 'spoken'] || jsonb_build_object('id', ids[d.ordinal + 1])
+            || case when v_lineages[d.ordinal + 1] is null then '{}'
+                    else jsonb_build_object('lineage', v_lineages[d.ordinal + 1]) end);
+        places := places || d.ordinal;
+    end loop;
+    return next;
+end $$;
+comment on function loci_internal.plan_fact_writes(jsonb, loci_api.fact_decision[]) is
+    'Memories that facts become, and the items that write them.';
+
+-- Facts just written that are embedded with their context: the vector of the bare fact serves until the worker's comes.
+create or replace function loci_internal.queue_written_facts(p_namespace_id integer,
+                                                             p_outcomes loci_internal.memory_outcome[]) returns void
+language sql volatile set search_path = '' set enable_seqscan = off
+as $$
+    insert into loci_data.embedding_queue (namespace_id, memory_id, model_id, has_vector)
+    select p_namespace_id, m.id, e.id, exists (
+               select from loci_data.memory_vectors v
+               where v.namespace_id = p_namespace_id and v.memory_id = m.id and v.model_id = e.id)
+    from unnest(p_outcomes) o
+    cross join lateral (select w.* from loci_data.memories w where w.namespace_id = p_namespace_id
+                        and w.id = o.id limit 1) m
+    cross join loci_data.embedding_models e
+    where e.in_use and not o.duplicate and loci_internal.memory_embedding_text(m) <> m.content
+    on conflict do nothing
+$$;
+comment on function loci_internal.queue_written_facts(integer, loci_internal.memory_outcome[]) is
+    'Queue written facts whose text to embed is more than their content.';
+
+-- Memories that facts repeat count one observation more for each. What others say again is no longer an assistant's
+-- alone.
+create or replace function loci_internal.reinforce_repeated_facts(
+    p_namespace_id integer, p_items jsonb, p_decisions loci_api.fact_decision[], p_ids uuid[]) returns void
+language plpgsql volatile set search_path = '' set enable_seqscan = off
+as $$
+declare
+    v_reinforced uuid[] := array(select p_ids[o.ordinal + 1] from unnest(p_decisions) o where o.action = 'nothing');
+begin
+    update loci_data.memories m set source = t.source
+    from (select p_ids[o.ordinal + 1] as id, min(p_items -> o.ordinal ->> 'source') as source from unnest(p_decisions) o
+          where o.action = 'nothing' and p_items -> o.ordinal ->> 'source' <> 'assistant' group by 1) t
+    where m.namespace_id = p_namespace_id and m.id = t.id and m.source = 'assistant';
+    update loci_data.memories m
+    set observations = m.observations + r.times, last_observed_at = clock_timestamp(), updated_at = clock_timestamp()
+    from (select u.id, count(*)::integer as times from unnest(v_reinforced) u(id) group by u.id) r
+    where m.namespace_id = p_namespace_id and m.id = any (v_reinforced) and m.id = r.id;
+end $$;
+comment on function loci_internal.reinforce_repeated_facts(integer, jsonb, loci_api.fact_decision[], uuid[]) is
+    'Count facts that repeat a memory as observations of it.';
+
+-- Link written facts as was decided, but for duplicates, memories of one lineage, and contradictions of which both
+-- sides were declared true. Errors: those of link_memories.
+create or replace function loci_internal.link_decided_facts(
+    p_namespace_id integer, p_namespace text, p_decisions loci_api.fact_decision[], p_ids uuid[],
+    p_outcomes loci_internal.memory_outcome[], p_places integer[]) returns void
+language plpgsql volatile set search_path = '' set enable_seqscan = off
+as $$
+declare
+    v_link record;
+begin
+    for v_link in
+        select p_ids[o.ordinal + 1] as source, t.id as target, l.type, l.strength
+        from unnest(p_decisions) o
+        cross join lateral jsonb_to_recordset(o.links) l(target_id uuid, fact integer, type text,
+                                                         strength double precision)
+        cross join lateral (select coalesce(l.target_id, p_ids[l.fact + 1]) as id) t
+        cross join lateral (select m.lineage_id from loci_data.memories m where m.namespace_id = p_namespace_id
+                            and m.id = t.id limit 1) n
+        where o.action <> 'nothing'
+          and not (l.type = 'contradicts' and loci_internal.are_both_true(
+                  p_namespace_id, n.lineage_id, (select m.lineage_id from loci_data.memories m
+                                                 where m.namespace_id = p_namespace_id
+                                                   and m.id = p_ids[o.ordinal + 1])))
+          and not exists (select from unnest(p_outcomes) w where w.duplicate and p_places[w.ordinal + 1] = o.ordinal)
+          and n.lineage_id <> (select m.lineage_id from loci_data.memories m where m.namespace_id = p_namespace_id
+                               and m.id = p_ids[o.ordinal + 1])
+        order by o.ordinal, l.type, l.strength desc, t.id
+    loop
+        perform loci_api.link_memories(p_namespace, v_link.source, v_link.target, v_link.type, v_link.strength);
+    end loop;
+end $$;
+comment on function loci_internal.link_decided_facts(integer, text, loci_api.fact_decision[], uuid[],
+                                                     loci_internal.memory_outcome[], integer[]) is
+    'Link written facts as was decided.';
 
 -- Pairs that a decision leaves open: {target_id, similarity} of what it links as contradicted and of what the fact
 -- may outdate besides, earlier facts of the text by their ids (p_ids; those without an id are left out). Pure.

@@ -147,52 +147,6 @@ language plpgsql immutable parallel safe
 as $$
 declare
     v_said text;
-    v_polite  constant text := '^((((hi|hello|hey|hiya|greetings|hallo|servus|moin|welcome|good (morning|afternoon|'
-        'evening|night|day)|guten (morgen|tag|abend)|gute nacht)( (back|there|all|everyone|again|team|zusammen|'
-        '[a-zäöüß]+))?)|(many |so many )?(thanks|thank you|thx|cheers|danke|dankeschön|vielen dank|besten dank)'
-        '( (a lot|a million|so much|very much|again|everyone|sehr|schön|dir|ihnen|nochmals?|for (your|the|'
-        'all the|all '
-        'your) (help|reply|answer|time|info|information|update)))*|(you are|you''re) (very |most )?welcome|'
-        'no problem|'
-        'no worries|my pleasure|anytime|gerne?( geschehen)?|bitte( sehr| schön)?|kein problem|nichts zu danken|'
-        '(good)?bye|bye bye|see you( soon| later| tomorrow)?|take care|have a (nice|good|great|lovely) (day|evening|'
-        'weekend|one|time)|tschüss|ciao|bis (bald|später|morgen|dann)|schönen (tag|abend)( noch)?|auf wiedersehen|'
-        'yes|yeah|yep|yup|no|nope|ok|okay|sure|sure thing|of course|certainly|absolutely|definitely|exactly|indeed|'
-        'right|correct|true|alright|all right|fine|great|good|perfect|nice|cool|awesome|amazing|wonderful|excellent|'
-        'fantastic|super|lol|haha+|hmm+|wow|oh|ah|aha|hm|well|please|got it|i see|i understand|understood|'
-        '(that )?makes '
-        'sense|sounds (good|great|fine)|noted|will do|go ahead|never ?mind|(that''s|that is) (right|correct|'
-        'true|great|'
-        'good|fine|nice|perfect|all|it)|interesting|how (nice|lovely|interesting|exciting)|ja|jep|nein|nee|'
-        '(na )?klar|'
-        'alles klar|genau|stimmt|richtig|gut|sehr gut|prima|toll|passt|schön|verstanden|verstehe|einverstanden|'
-        'in ordnung)( (please|bitte|then|dann|so|too))?[,;:]? ?){1,4}$';
-    v_offer   constant text := '^((sure|of course|certainly|absolutely|okay|ok|great|perfect|got it|thanks|thank you|'
-        'klar|gerne?|natürlich|alright|no problem),? )*((i''m|i am|we''re|we are) (always )?(happy|glad|here|sorry|'
-        'delighted|pleased) .*(help|assist|hear|inconvenience|confusion)\M.*|(please )?(feel free|don''t hesitate) '
-        'to\M.*|(please )?let me know (if|when|what|how|whether)\M.*|(i )?hope (this|that|it) helps\M.*|(just )?(ask|'
-        'tell me|say so) if\M.*|(i''ll|i will|let me|i can|i''d be happy to) (gladly |happily )?(help|'
-        'keep that in mind|'
-        'remember (that|this|it)|note (that|this|it)|make a note( of (that|this|it))?|look into (that|this|it)|check'
-        '( that| this| it)?|do that|take a look|get right on it)( for you| then| now| down| with that)*|'
-        'das merke ich '
-        'mir|ich werde mir das merken|(ich )?hoffe,? das hilft\M.*|sag (mir )?(einfach )?bescheid\M.*)$';
-    v_request constant text := '^((and|so|ok|okay|well|then|also|now|hey|hi|hello|und|also|dann|please|bitte),? )*'
-        '((can|could|would|will) you\M|(what|who|why|where|how) (is|are|was|were|do|does|did|can|should|would|'
-        'about|much|'
-        'many|to)\M|(kannst|könntest|würdest) du\M|(können|könnten) sie\M|(was|wer|wo|wie|warum|wann) (ist|sind|'
-        'war|waren|'
-        'kann|soll|macht|geht|viel|viele)\M|(tell|show|give|help|send|teach|ask) (me|us)\M|(explain|summari[sz]e|'
-        'translate|rewrite|rephrase|draft|generate|compose|brainstorm|proofread)\M|(write|make|create|build|'
-        'find|list|'
-        'suggest|recommend|add|fix|check|run|read|look up|search|change|update|describe|compare|plan|prepare|'
-        'book|open|'
-        'try|stop) (me|us|it|this|that|these|those|a|an|the|some|my|your|for|up|with|again)\M|i (want|need) you to\M|'
-        '(i''d|i would) like you to\M|let''s\M|lass uns\M|(erkläre?|zeige?|gib|sag|schreibe?|übersetze|hilf|erstelle|'
-        'suche|finde) (mir|uns|bitte|eine?n?|das|die|den|es)\M).*$';
-    v_telling constant text := '\m(remember|note that|keep in mind|merk|notiere|because|since|my name is|i am|'
-        'i''m|i live|'
-        'i work|i like|i prefer|i have|ich heiße|ich bin|ich wohne|ich mag|weil)\M';
 begin
     if length(p_text) > 300 then
         return false;
@@ -200,7 +154,70 @@ begin
     v_said := replace(lower(p_text), U&'\2019', '''');
     v_said := btrim(regexp_replace(regexp_replace(v_said, '[^[:alnum:][:space:]'',:;-]+', ' ', 'g'), '\s+', ' ', 'g'),
                     ' ,;:-');
-    return v_said = '' or v_said ~ v_polite or v_said ~ v_offer or v_said ~ v_request and v_said !~ v_telling;
+    return v_said = '' or loci_internal.is_polite_phrase(v_said) or loci_internal.offers_help(v_said)
+        or loci_internal.asks_for_something(v_said);
 end $$;
 comment on function loci_internal.is_small_talk(text) is
     'Whether a sentence of a conversation is small talk or a request, and states nothing.';
+
+-- Is a folded sentence made of greetings, thanks and assent alone, at most four of them? Pure, inlines.
+create or replace function loci_internal.is_polite_phrase(p_said text) returns boolean
+language sql immutable parallel safe
+as $$
+    select p_said ~
+        '^((((hi|hello|hey|hiya|greetings|hallo|servus|moin|welcome|good (morning|afternoon|evening|night|day)|'
+        'guten (morgen|tag|abend)|gute nacht)( (back|there|all|everyone|again|team|zusammen|[a-zäöüß]+))?)|(many |'
+        'so many )?(thanks|thank you|thx|cheers|danke|dankeschön|vielen dank|besten dank)( (a lot|a million|so much|'
+        'very much|again|everyone|sehr|schön|dir|ihnen|nochmals?|for (your|the|all the|all your) (help|reply|answer|'
+        'time|info|information|update)))*|(you are|you''re) (very |most )?welcome|no problem|no worries|my pleasure|'
+        'anytime|gerne?( geschehen)?|bitte( sehr| schön)?|kein problem|nichts zu danken|(good)?bye|bye bye|'
+        'see you( soon| later| tomorrow)?|take care|have a (nice|good|great|lovely) (day|evening|weekend|one|time)|'
+        'tschüss|ciao|bis (bald|später|morgen|dann)|schönen (tag|abend)( noch)?|auf wiedersehen|yes|yeah|yep|yup|no|'
+        'nope|ok|okay|sure|sure thing|of course|certainly|absolutely|definitely|exactly|indeed|right|correct|true|'
+        'alright|all right|fine|great|good|perfect|nice|cool|awesome|amazing|wonderful|excellent|fantastic|super|lol|'
+        'haha+|hmm+|wow|oh|ah|aha|hm|well|please|got it|i see|i understand|understood|(that )?makes sense|'
+        'sounds (good|great|fine)|noted|will do|go ahead|never ?mind|(that''s|that is) (right|correct|true|great|'
+        'good|fine|nice|perfect|all|it)|interesting|how (nice|lovely|interesting|exciting)|ja|jep|nein|nee|'
+        '(na )?klar|alles klar|genau|stimmt|richtig|gut|sehr gut|prima|toll|passt|schön|verstanden|verstehe|'
+        'einverstanden|in ordnung)( (please|bitte|then|dann|so|too))?[,;:]? ?){1,4}$'
+$$;
+comment on function loci_internal.is_polite_phrase(text) is
+    'Whether a folded sentence consists of greetings, thanks and assent.';
+
+-- Does a folded sentence only offer help, or promise it? Pure, inlines.
+create or replace function loci_internal.offers_help(p_said text) returns boolean
+language sql immutable parallel safe
+as $$
+    select p_said ~
+        '^((sure|of course|certainly|absolutely|okay|ok|great|perfect|got it|thanks|thank you|klar|gerne?|natürlich|'
+        'alright|no problem),? )*((i''m|i am|we''re|we are) (always )?(happy|glad|here|sorry|delighted|'
+        'pleased) .*(help|assist|hear|inconvenience|confusion)\M.*|(please )?(feel free|don''t hesitate) to\M.*|'
+        '(please )?let me know (if|when|what|how|whether)\M.*|(i )?hope (this|that|it) helps\M.*|(just )?(ask|'
+        'tell me|say so) if\M.*|(i''ll|i will|let me|i can|i''d be happy to) (gladly |happily )?(help|'
+        'keep that in mind|remember (that|this|it)|note (that|this|it)|make a note( of (that|this|it))?|'
+        'look into (that|this|it)|check( that| this| it)?|do that|take a look|get right on it)( for you| then| now|'
+        ' down| with that)*|das merke ich mir|ich werde mir das merken|(ich )?hoffe,? das hilft\M.*|'
+        'sag (mir )?(einfach )?bescheid\M.*)$'
+$$;
+comment on function loci_internal.offers_help(text) is 'Whether a folded sentence only offers help.';
+
+-- Does a folded sentence ask for something, and tell nothing beside? Pure, inlines.
+create or replace function loci_internal.asks_for_something(p_said text) returns boolean
+language sql immutable parallel safe
+as $$
+    select p_said ~
+        '^((and|so|ok|okay|well|then|also|now|hey|hi|hello|und|also|dann|please|bitte),? )*((can|could|would|'
+        'will) you\M|(what|who|why|where|how) (is|are|was|were|do|does|did|can|should|would|about|much|many|to)\M|'
+        '(kannst|könntest|würdest) du\M|(können|könnten) sie\M|(was|wer|wo|wie|warum|wann) (ist|sind|war|waren|kann|'
+        'soll|macht|geht|viel|viele)\M|(tell|show|give|help|send|teach|ask) (me|us)\M|(explain|summari[sz]e|'
+        'translate|rewrite|rephrase|draft|generate|compose|brainstorm|proofread)\M|(write|make|create|build|find|'
+        'list|suggest|recommend|add|fix|check|run|read|look up|search|change|update|describe|compare|plan|prepare|'
+        'book|open|try|stop) (me|us|it|this|that|these|those|a|an|the|some|my|your|for|up|with|again)\M|i (want|'
+        'need) you to\M|(i''d|i would) like you to\M|let''s\M|lass uns\M|(erkläre?|zeige?|gib|sag|schreibe?|'
+        'übersetze|hilf|erstelle|suche|finde) (mir|uns|bitte|eine?n?|das|die|den|es)\M).*$'
+       and p_said !~
+        '\m(remember|note that|keep in mind|merk|notiere|because|since|my name is|i am|i''m|i live|i work|i like|'
+        'i prefer|i have|ich heiße|ich bin|ich wohne|ich mag|weil)\M'
+$$;
+comment on function loci_internal.asks_for_something(text) is
+    'Whether a folded sentence asks for something, and tells nothing beside.';

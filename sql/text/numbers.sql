@@ -13,20 +13,6 @@ language plpgsql immutable parallel safe set search_path = ''
 set plan_cache_mode = force_generic_plan
 as $$
 declare
-    v_month  constant text
-        := '(Jan(?:uary|uar)?|Feb(?:ruary|ruar)?|Mar(?:ch)?|März|Mär|Apr(?:il)?|May|Mai|June?|Juni|July?|Juli|'
-           'Aug(?:ust)?'
-                              '|Sept?(?:ember)?|O[ck]t(?:ober)?|Nov(?:ember)?|De[cz](?:ember)?)\M\.?';
-    v_m      constant text := '(0?[1-9]|1[0-2])';
-    v_d      constant text := '(0?[1-9]|[12]\d|3[01])';
-    v_half   constant text := '([AaPp])\.?[Mm]\M\.?';
-    v_unit   constant text
-        := '(?:[Mm][Ss]|[Ss][Ee][Cc]|[Mm][Ii][Nn]|[KkMmGgTt][Ii]?[Bb]|[Kk][Gg]|[KkCcMm][Mm]|[Pp][Xx]|[Rr][Pp][Mm]|'
-           '[KkMm]?[Ww][Hh]'
-                              '|[KkMmGg]?[Hh][Zz]|[Uu][Ss][Dd]|[Ee][Uu][Rr]|[Gg][Bb][Pp]|[Cc][Hh][Ff])';
-    v_kinds  text[] := '{}';
-    v_words  text;
-    v_shape  constant text := translate(p_text, '123456789', '000000000');
     v_left   text := translate(p_text, E'\x01', E'\x02');  -- the first of them marks what is found
     v_kind   text;
     v_form   text;
@@ -35,41 +21,8 @@ declare
     v_spelled text[];
     v_forms  text[];
 begin
-    if v_shape like '%0%' then
-        v_kinds := case when v_shape like any ('{%0-0%,%0/0%,%0.0%}') then array['ymd', 'dmy'] else '{}' end
-            || case when v_shape like any ('{%Jan%,%Feb%,%M_r%,%Apr%,%Ma_%,%Jun%,%Jul%,%Aug%,%Sep%,%O_t%,%Nov%,%De_%}')
-                         and p_text ~ ('\d[^\d]{0,6}\m' || v_month || '|' || v_month || ' \d')
-                then array['dm', 'md', 'my'] else '{}' end
-            || case when v_shape like '%0-0%' then array['ym'] else '{}' end
-            || case when v_shape like '%0:0%' then array['clock'] else '{}' end
-            || case when lower(v_shape) like any ('{%0am%,%0pm%,%0 am%,%0 pm%,%0a.m%,%0p.m%,%0 a.m%,%0 p.m%}')
-                then array['half'] else '{}' end
-            || case when v_shape like '%0 Uhr%' then array['uhr'] else '{}' end
-            || case when v_shape like '%0.0%' then array['version'] else '{}' end
-            || case when v_shape like '%0/0%' then array['fraction'] else '{}' end || array['number'];
-    end if;
-    if loci_internal.number_words() ?| regexp_split_to_array(lower(p_text), '[^[:alpha:]]+') then
-        v_kinds := v_kinds || array['word'];
-        v_words := (select string_agg(w, '|') from jsonb_object_keys(loci_internal.number_words()) w);
-    end if;
-    foreach v_kind in array v_kinds loop
-        v_form := '(' || case v_kind
-            when 'ymd' then '(?<![\w.])(\d{4})(?:-' || v_m || '-' || v_d || '|/' || v_m || '/' || v_d
-                || ')(?:T(?=\d)|(?![\w/-]))'
-            when 'dmy' then '(?<![\w.])' || v_d || '\.' || v_m || '\.(\d{4})(?!\.?\w)'
-            when 'dm' then '(?<![\w.])(\d{1,2})(?:st|nd|rd|th|\.)? (?:of )?' || v_month || '(?:,? (\d{4})\M)?'
-            when 'md' then '\m' || v_month || ' (\d{1,2})(?:st|nd|rd|th)?(?![\w:]|[.,]\d)(?:,? (\d{4})\M)?'
-            when 'my' then '\m' || v_month || ' (\d{4})\M'
-            when 'ym' then '(?<![\w./-])([12]\d{3})-' || v_m || '(?![\w/-])'
-            when 'clock' then '(?<![\w.:])([012]?\d):([0-5]\d)(?::([0-5]\d)(?:\.\d+)?)?(?!\d)(?: ?' || v_half || ')?Z?'
-            when 'half' then '(?<![\w.:])(1?\d) ?' || v_half
-            when 'uhr' then '(?<![\w.:])([012]?\d)(?:\.([0-5]\d))? Uhr\M'
-            when 'version' then '(?<![\w.])v?(\d+(?:\.\d+){2,}(?:-\w[\w.]*\M)?)'
-            when 'fraction' then '(?<![\w.])(\d+(?:/\d+)+)\M'
-            when 'number' then '(?<!\w)((?<!\))-)?([$€£¥] ?)?v?(\d+(?:[.,'']\d+)*)(?: ?(%|percent\M|Prozent\M|[$€£¥]|'
-                || v_unit
-                               || '\M)|([A-Za-zµμ°]{1,2}\M))?'
-            else '(?<![[:alpha:]])(?<![[:alpha:]]-)(?:' || v_words || ')(?!-?[[:alpha:]])' end || ')';
+    foreach v_kind in array loci_internal.kinds_of_numbers(p_text) loop
+        v_form := '(' || loci_internal.number_pattern(v_kind) || ')';
         v_flags := case when v_kind = 'word' then 'i' else '' end;
         with found as materialized (
             select m.nth, m.parts[1] as whole,
@@ -97,6 +50,78 @@ begin
 end $$;
 comment on function loci_internal.find_numbers(text) is
     'Numbers, dates and times of a text: where, as written, and in one form.';
+
+-- Which kinds of numbers may a text have, in the order in which find_numbers looks for them? What can be told by LIKE
+-- is. Pure.
+create or replace function loci_internal.kinds_of_numbers(p_text text) returns text[]
+language plpgsql immutable parallel safe
+as $$
+declare
+    v_shape constant text := translate(p_text, '123456789', '000000000');
+    v_month constant text := loci_internal.month_pattern();
+    v_kinds text[] := '{}';
+begin
+    if v_shape like '%0%' then
+        v_kinds := case when v_shape like any ('{%0-0%,%0/0%,%0.0%}') then array['ymd', 'dmy'] else '{}' end
+            || case when v_shape like any ('{%Jan%,%Feb%,%M_r%,%Apr%,%Ma_%,%Jun%,%Jul%,%Aug%,%Sep%,%O_t%,%Nov%,%De_%}')
+                         and p_text ~ ('\d[^\d]{0,6}\m' || v_month || '|' || v_month || ' \d')
+                then array['dm', 'md', 'my'] else '{}' end
+            || case when v_shape like '%0-0%' then array['ym'] else '{}' end
+            || case when v_shape like '%0:0%' then array['clock'] else '{}' end
+            || case when lower(v_shape) like any ('{%0am%,%0pm%,%0 am%,%0 pm%,%0a.m%,%0p.m%,%0 a.m%,%0 p.m%}')
+                then array['half'] else '{}' end
+            || case when v_shape like '%0 Uhr%' then array['uhr'] else '{}' end
+            || case when v_shape like '%0.0%' then array['version'] else '{}' end
+            || case when v_shape like '%0/0%' then array['fraction'] else '{}' end || array['number'];
+    end if;
+    if loci_internal.number_words() ?| regexp_split_to_array(lower(p_text), '[^[:alpha:]]+') then
+        v_kinds := v_kinds || array['word'];
+    end if;
+    return v_kinds;
+end $$;
+comment on function loci_internal.kinds_of_numbers(text) is
+    'Kinds of numbers that a text may have, in the order in which they are looked for.';
+
+-- The pattern of one kind of numbers, dates and times; number_form reads its groups. Pure.
+create or replace function loci_internal.number_pattern(p_kind text) returns text
+language plpgsql immutable parallel safe
+as $$
+declare
+    v_month constant text := loci_internal.month_pattern();
+    v_m     constant text := '(0?[1-9]|1[0-2])';
+    v_d     constant text := '(0?[1-9]|[12]\d|3[01])';
+    v_half  constant text := '([AaPp])\.?[Mm]\M\.?';
+    v_unit  constant text
+        := '(?:[Mm][Ss]|[Ss][Ee][Cc]|[Mm][Ii][Nn]|[KkMmGgTt][Ii]?[Bb]|[Kk][Gg]|[KkCcMm][Mm]|[Pp][Xx]|[Rr][Pp][Mm]|'
+           '[KkMm]?[Ww][Hh]|[KkMmGg]?[Hh][Zz]|[Uu][Ss][Dd]|[Ee][Uu][Rr]|[Gg][Bb][Pp]|[Cc][Hh][Ff])';
+begin
+    return case p_kind
+        when 'ymd' then '(?<![\w.])(\d{4})(?:-' || v_m || '-' || v_d || '|/' || v_m || '/' || v_d
+            || ')(?:T(?=\d)|(?![\w/-]))'
+        when 'dmy' then '(?<![\w.])' || v_d || '\.' || v_m || '\.(\d{4})(?!\.?\w)'
+        when 'dm' then '(?<![\w.])(\d{1,2})(?:st|nd|rd|th|\.)? (?:of )?' || v_month || '(?:,? (\d{4})\M)?'
+        when 'md' then '\m' || v_month || ' (\d{1,2})(?:st|nd|rd|th)?(?![\w:]|[.,]\d)(?:,? (\d{4})\M)?'
+        when 'my' then '\m' || v_month || ' (\d{4})\M'
+        when 'ym' then '(?<![\w./-])([12]\d{3})-' || v_m || '(?![\w/-])'
+        when 'clock' then '(?<![\w.:])([012]?\d):([0-5]\d)(?::([0-5]\d)(?:\.\d+)?)?(?!\d)(?: ?' || v_half || ')?Z?'
+        when 'half' then '(?<![\w.:])(1?\d) ?' || v_half
+        when 'uhr' then '(?<![\w.:])([012]?\d)(?:\.([0-5]\d))? Uhr\M'
+        when 'version' then '(?<![\w.])v?(\d+(?:\.\d+){2,}(?:-\w[\w.]*\M)?)'
+        when 'fraction' then '(?<![\w.])(\d+(?:/\d+)+)\M'
+        when 'number' then '(?<!\w)((?<!\))-)?([$€£¥] ?)?v?(\d+(?:[.,'']\d+)*)(?: ?(%|percent\M|Prozent\M|[$€£¥]|'
+            || v_unit || '\M)|([A-Za-zµμ°]{1,2}\M))?'
+        else '(?<![[:alpha:]])(?<![[:alpha:]]-)(?:'
+            || (select string_agg(w, '|') from jsonb_object_keys(loci_internal.number_words()) w)
+            || ')(?!-?[[:alpha:]])' end;
+end $$;
+comment on function loci_internal.number_pattern(text) is 'Pattern of a kind of numbers, dates and times.';
+
+-- The names of months in English and German, as a pattern. Constant, inlines.
+create or replace function loci_internal.month_pattern() returns text
+language sql immutable parallel safe
+return '(Jan(?:uary|uar)?|Feb(?:ruary|ruar)?|Mar(?:ch)?|März|Mär|Apr(?:il)?|May|Mai|June?|Juni|July?|Juli|'
+       'Aug(?:ust)?|Sept?(?:ember)?|O[ck]t(?:ober)?|Nov(?:ember)?|De[cz](?:ember)?)\M\.?';
+comment on function loci_internal.month_pattern() is 'Names of months in English and German, as a pattern.';
 
 -- The one form of a number that a pattern of find_numbers has found, from the pattern's parts; null where it is none
 -- after all (day 45, 27:00). Dates are 2024-05-01, --05-01 without a year, 2024-05 without a day. Points and commas:

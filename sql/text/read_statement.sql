@@ -139,31 +139,16 @@ create or replace function loci_internal.statement_words(p_text text) returns te
 language plpgsql immutable parallel safe set search_path = ''
 as $$
 declare
-    v_aside  constant text := 'that|this|it|is|was|my|i|a|am|me|let|on|to|so|the|bad|oh|well|das|es|ist|war|ein|ich|'
-                              'moment|ach|halt';
     v_firm   constant text  -- words that take back what was said, before a comma; and those that may
         := 'no|nope|nein|not right|correct|correction|mistake|wrong|misspoke|mean|meant|scratch|strike|rather|'
            'meinte|meine|korrektur|berichtigung|quatsch|falsch|fehler|stimmt nicht|vielmehr';
     v_errs   constant text := v_firm || '|sorry|oops|whoops|ups|wait|hang on|hold on|actually|apologies|pardon|'
                                         'entschuldigung|verzeihung';
-    v_opening text;
     v_text   text := loci_internal.plain_text(p_text);
-    v_number record;
-    v_phrase text;
 begin
     v_text := regexp_replace(v_text, '^(.{0,25}\m(?:' || v_errs || '))[.!] +', '\1, ', 'i');
     v_text := regexp_replace(v_text, '(?<=[[:alnum:],] )A(?=\M(?! [[:lower:]]| $))', 'letter_a', 'g');  -- building A
-    if translate(v_text, '123456789', '000000000')  -- numbers in one form; dates and times stay as written
-       like any (array['%0.0%', '%0,0%', '%0''0%', '%0 \%%', '%0 percent%']) then
-        for v_number in select n.place, n.spelled, n.form from loci_internal.find_numbers(v_text) n
-                        where n.form ~ '^-?\d+(\.\d+)?[^\d.:/-]*$' order by n.place desc loop
-            v_text := overlay(v_text placing case when right(v_number.form, 1) = '%' then v_number.form
-                else regexp_replace(v_number.spelled, '\d+(?:[.,'']\d+)*', substring(v_number.form, '\d+(?:\.\d+)?'))
-                    end
-                from v_number.place + 1 for length(v_number.spelled));
-        end loop;
-    end if;
-    v_text := replace(loci.fold_characters(v_text), '`', '''');
+    v_text := replace(loci.fold_characters(loci_internal.write_numbers_in_one_form(v_text)), '`', '''');
     v_text := regexp_replace(replace(replace(replace(v_text, 'can''t', 'can not'), 'won''t', 'will not'), 'cannot',
                                      'can not'), 'n''t\M', ' not', 'g');
     v_text := regexp_replace(v_text, '\mmay(?= \d)|(?<=(\d|in|of|on|since|until|till|from|by) )may\M', 'month_may',
@@ -175,39 +160,87 @@ begin
                             '([[:alnum:]_\u0300-\u036F]+(?:[.:/@+-][[:alnum:]_\u0300-\u036F]+)*%?|''(?:s|re|ve|ll|d|'
                             'm)\M|[,;:=])', 'g') m
         where m[1] not like '''%'), ' ') || ' ';
-    v_opening := substring(
-        v_text, '^((?:(?=(?: (?:' || v_aside || '|[,:]))* (?:' || v_errs || ') )(?:(?: (?:' || v_aside || '|' || v_errs
-                || '))+ [,:])+|(?: (?:oh|well|ach))?(?= (?:actually|i meant|ich meinte) (?![,:])))'
-                || '(?: (?:actually|i meant?(?: to say)?(?: that)?|ich meinte?))? )');
-    if v_opening ~ ('\m(' || v_errs || ')\M') then
-        v_text := case when v_opening ~ ('\m(' || v_firm || ')\M') then ' to_correct ' else ' may_correct ' end
-                  || substr(v_text, length(v_opening) + 1);
-    end if;
+    v_text := loci_internal.mark_correction(v_text, v_errs, v_firm);
     v_text := loci_internal.read_german(replace(v_text, ' quite ', ' really '));  -- its stem is that of quit
     if v_text !~ ' (not|no|never|hardly|without) ' then  -- who did not stop still does it
         v_text := regexp_replace(v_text, ' (?:quit|quits|stop|stops|stopped|(?:give|gives|gave|given) up) (?=\S+ing )',
                                  ' no_longer ');
     end if;
     v_text := regexp_replace(v_text, ' on port (?=\d)', ' on_port ', 'g');
-    foreach v_phrase in array array['is used to', 'are used to', 'was used to', 'were used to', 'get used to',
-                                    'gets used to', 'got used to',
-        'not only', 'not just', 'not to mention', 'no doubt', 'no later than', 'no earlier than', 'whether or not',
-        'nothing but', 'if not'] loop
-        v_text := replace(v_text, ' ' || v_phrase || ' ', ' is_used_to ');  -- no marker of the past, no negation
-    end loop;
-    foreach v_phrase in array array['no longer', 'no more', 'used to', 'any more', 'in the past', 'back then',
-                                    'as a child', 'as a kid', 'as a boy',
-        'as a girl', 'as a teenager', 'as a student', 'these days', 'at present', 'at the moment', 'right now',
-        'as of now', 'as well', 'in addition',
-        'at all', 'wants to', 'want to', 'wanted to', 'plans to', 'plan to', 'planned to', 'planning to', 'hopes to',
-        'hope to', 'intends to',
-        'intend to', 'would like', 'going to', 'about to', 'has to', 'have to', 'had to',
-        'thinking about', 'thinking of', 'wishes to', 'expects to', 'tries to',
-        'trying to', 'due to',
-        'so that', 'as of', 'in order', 'thanks to', 'set to', 'equal to', 'amounts to'] loop
-        v_text := replace(v_text, ' ' || v_phrase || ' ', ' ' || replace(v_phrase, ' ', '_') || ' ');
-    end loop;
-    return loci_internal.fold_numbers(string_to_array(btrim(v_text), ' '));
+    return loci_internal.fold_numbers(string_to_array(btrim(loci_internal.join_phrases(v_text)), ' '));
 end $$;
 comment on function loci_internal.statement_words(text) is
     'Words of a statement in order, folded.';
+
+-- A text whose decimals, separators and percents are in one form (find_numbers); dates and times stay as written. Pure.
+create or replace function loci_internal.write_numbers_in_one_form(p_text text) returns text
+language plpgsql immutable parallel safe
+as $$
+declare
+    v_number record;
+begin
+    if translate(p_text, '123456789', '000000000')
+       like any (array['%0.0%', '%0,0%', '%0''0%', '%0 \%%', '%0 percent%']) then
+        for v_number in select n.place, n.spelled, n.form from loci_internal.find_numbers(p_text) n
+                        where n.form ~ '^-?\d+(\.\d+)?[^\d.:/-]*$' order by n.place desc loop
+            p_text := overlay(
+                p_text placing case when right(v_number.form, 1) = '%' then v_number.form
+                    else regexp_replace(v_number.spelled, '\d+(?:[.,'']\d+)*',
+                                        substring(v_number.form, '\d+(?:\.\d+)?')) end
+                from v_number.place + 1 for length(v_number.spelled));
+        end loop;
+    end if;
+    return p_text;
+end $$;
+comment on function loci_internal.write_numbers_in_one_form(text) is 'A text with its numbers in one form.';
+
+-- Words of a statement between spaces, where those that open a correction are one: to_correct, or may_correct if none
+-- of them is firm. p_words, p_firm: alternatives of a pattern. Pure.
+create or replace function loci_internal.mark_correction(p_text text, p_words text, p_firm text) returns text
+language plpgsql immutable parallel safe
+as $$
+declare
+    v_aside   constant text := 'that|this|it|is|was|my|i|a|am|me|let|on|to|so|the|bad|oh|well|das|es|ist|war|ein|ich|'
+                               'moment|ach|halt';
+    v_opening constant text := substring(
+        p_text, '^((?:(?=(?: (?:' || v_aside || '|[,:]))* (?:' || p_words || ') )(?:(?: (?:' || v_aside || '|'
+                || p_words || '))+ [,:])+|(?: (?:oh|well|ach))?(?= (?:actually|i meant|ich meinte) (?![,:])))'
+                || '(?: (?:actually|i meant?(?: to say)?(?: that)?|ich meinte?))? )');
+begin
+    if v_opening ~ ('\m(' || p_words || ')\M') then
+        return case when v_opening ~ ('\m(' || p_firm || ')\M') then ' to_correct ' else ' may_correct ' end
+               || substr(p_text, length(v_opening) + 1);
+    end if;
+    return p_text;
+end $$;
+comment on function loci_internal.mark_correction(text, text, text) is
+    'Words of a statement, where those that open a correction are one.';
+
+-- Words of a statement between spaces, where phrases that act as one word are joined by underscores. Those that look
+-- like a marker of the past or a negation and are none become one word of structure. Pure.
+create or replace function loci_internal.join_phrases(p_text text) returns text
+language plpgsql immutable parallel safe
+as $$
+declare
+    v_phrase text;
+begin
+    foreach v_phrase in array array[
+        'is used to', 'are used to', 'was used to', 'were used to', 'get used to', 'gets used to', 'got used to',
+        'not only', 'not just', 'not to mention', 'no doubt', 'no later than', 'no earlier than', 'whether or not',
+        'nothing but', 'if not'] loop
+        p_text := replace(p_text, ' ' || v_phrase || ' ', ' is_used_to ');
+    end loop;
+    foreach v_phrase in array array[
+        'no longer', 'no more', 'used to', 'any more', 'in the past', 'back then', 'as a child', 'as a kid', 'as a boy',
+        'as a girl', 'as a teenager', 'as a student', 'these days', 'at present', 'at the moment', 'right now',
+        'as of now', 'as well', 'in addition', 'at all', 'wants to', 'want to', 'wanted to', 'plans to', 'plan to',
+        'planned to', 'planning to', 'hopes to', 'hope to', 'intends to', 'intend to', 'would like', 'going to',
+        'about to', 'has to', 'have to', 'had to', 'thinking about', 'thinking of', 'wishes to', 'expects to',
+        'tries to', 'trying to', 'due to', 'so that', 'as of', 'in order', 'thanks to', 'set to', 'equal to',
+        'amounts to'] loop
+        p_text := replace(p_text, ' ' || v_phrase || ' ', ' ' || replace(v_phrase, ' ', '_') || ' ');
+    end loop;
+    return p_text;
+end $$;
+comment on function loci_internal.join_phrases(text) is
+    'Words of a statement, where phrases that act as one word are joined.';
