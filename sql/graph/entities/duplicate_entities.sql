@@ -25,20 +25,8 @@ declare
 begin
     return query
     with near as materialized (
-        select n.entity_id, n.canonical_name, case
-                   when n.canonical_name = v_name then case when n.is_alias then 0.95 else 1 end
-                   when n.canonical_name ^@ v_name then 0.7 + 0.2 * length(v_name) / length(n.canonical_name)
-                   else greatest(
-                       (select count(*)::double precision from unnest(v_grams) g
-                        where position(g in n.canonical_name) > 0)
-                           / (cardinality(v_grams) + greatest(length(n.canonical_name) - v_long + 1, 1)),
-                       (select case when sum(length(w)) = v_size then 0.7 else 0.6 end
-                               * least(1, sum(length(w))::double precision / greatest(v_size, length(
-                                   regexp_replace(n.canonical_name, '[^[:alnum:]]+', '', 'g'))))
-                        from unnest(v_words) w where position(w in n.canonical_name) > 0)) end as score
-        from loci_internal.names_to_search(p_namespace_id, p_as_of, p_known_at) n
-        where (n.canonical_name ^@ v_name or n.canonical_name like any (v_any))
-          and v_name <> ''
+        select n.* from loci_internal.names_sharing_words(p_namespace_id, v_name, v_words, v_any, v_size, v_grams,
+                                                          v_long, p_as_of, p_known_at) n
     )
     select b.entity_id, b.canonical_name, b.score
     from (select distinct on (n.entity_id) n.* from near n
@@ -54,15 +42,8 @@ begin
     end if;
     return query
     with near as materialized (
-        select n.entity_id, n.canonical_name,
-               common.grams / (cardinality(v_grams) + greatest(length(n.canonical_name) - v_long + 1, 1)) as score
-        from loci_internal.names_to_search(p_namespace_id, p_as_of, p_known_at) n
-        cross join lateral (select count(*)::double precision as grams from unnest(v_grams) g
-                            where position(g in n.canonical_name) > 0) common
-        where not (n.canonical_name ^@ v_name or n.canonical_name like any (v_any))
-          and n.canonical_name like any (array(select '%' || replace(replace(replace(g, '\', '\\'), '%', '\%'), '_',
-                                                                     '\_') || '%' from unnest(v_grams) g))
-          and common.grams >= 0.4 * cardinality(v_grams)
+        select n.* from loci_internal.names_sharing_grams(p_namespace_id, v_name, v_any, v_grams, v_long, p_as_of,
+                                                          p_known_at) n
     )
     select b.entity_id, b.canonical_name, b.score
     from (select distinct on (n.entity_id) n.* from near n
@@ -75,6 +56,52 @@ begin
 end $$;
 comment on function loci_internal.similar_names(integer, text, integer, text, timestamptz, timestamptz) is
     'Entities by likeness of their names and aliases to a text, with a score.';
+
+-- Names and aliases that begin like p_name or have one of p_words (p_any: as patterns), with a score. p_size: letters
+-- of all words; p_grams: groups of p_long letters. See similar_names. Inlines.
+create or replace function loci_internal.names_sharing_words(
+    p_namespace_id integer, p_name text, p_words text[], p_any text[], p_size integer, p_grams text[], p_long integer,
+    p_as_of timestamptz, p_known_at timestamptz)
+returns table (entity_id uuid, canonical_name text, score double precision)
+language sql stable parallel safe
+as $$
+    select n.entity_id, n.canonical_name, case
+               when n.canonical_name = p_name then case when n.is_alias then 0.95 else 1 end
+               when n.canonical_name ^@ p_name then 0.7 + 0.2 * length(p_name) / length(n.canonical_name)
+               else greatest(
+                   (select count(*)::double precision from unnest(p_grams) g where position(g in n.canonical_name) > 0)
+                       / (cardinality(p_grams) + greatest(length(n.canonical_name) - p_long + 1, 1)),
+                   (select case when sum(length(w)) = p_size then 0.7 else 0.6 end
+                           * least(1, sum(length(w))::double precision / greatest(p_size, length(
+                               regexp_replace(n.canonical_name, '[^[:alnum:]]+', '', 'g'))))
+                    from unnest(p_words) w where position(w in n.canonical_name) > 0)) end as score
+    from loci_internal.names_to_search(p_namespace_id, p_as_of, p_known_at) n
+    where (n.canonical_name ^@ p_name or n.canonical_name like any (p_any))
+      and p_name <> ''
+$$;
+comment on function loci_internal.names_sharing_words is
+    'Names that have words in common with a text, with a score.';
+
+-- Names and aliases that have no word of a text (p_any: its words as patterns), but at least 40 % of its groups of
+-- p_long letters, with a score. See similar_names. Inlines.
+create or replace function loci_internal.names_sharing_grams(
+    p_namespace_id integer, p_name text, p_any text[], p_grams text[], p_long integer, p_as_of timestamptz,
+    p_known_at timestamptz)
+returns table (entity_id uuid, canonical_name text, score double precision)
+language sql stable parallel safe
+as $$
+    select n.entity_id, n.canonical_name,
+           common.grams / (cardinality(p_grams) + greatest(length(n.canonical_name) - p_long + 1, 1)) as score
+    from loci_internal.names_to_search(p_namespace_id, p_as_of, p_known_at) n
+    cross join lateral (select count(*)::double precision as grams from unnest(p_grams) g
+                        where position(g in n.canonical_name) > 0) common
+    where not (n.canonical_name ^@ p_name or n.canonical_name like any (p_any))
+      and n.canonical_name like any (array(select '%' || replace(replace(replace(g, '\', '\\'), '%', '\%'), '_',
+                                                                 '\_') || '%' from unnest(p_grams) g))
+      and common.grams >= 0.4 * cardinality(p_grams)
+$$;
+comment on function loci_internal.names_sharing_grams is
+    'Names that have groups of letters in common with a text, with a score.';
 
 -- Names and aliases to look among: those of now, or those that were known at a moment, of entities seen by another.
 -- Inlines; of the branches only the one that is asked for runs.

@@ -73,13 +73,12 @@ comment on function loci.get_entity(text, text, timestamptz, timestamptz) is
 -- definer: past the policies; checks the caller itself. Errors: 42501, P0002, 22023 (limit, cursor).
 create or replace function loci.list_entities(
     p_namespace text, p_type text default null, p_query text default null, p_pinned boolean default null,
-    p_limit integer default 50,
-    p_cursor text default null, p_as_of timestamptz default null, p_known_at timestamptz default null)
+    p_limit integer default 50, p_cursor text default null, p_as_of timestamptz default null,
+    p_known_at timestamptz default null)
 returns table (id uuid, name text, canonical_name text, type text, aliases text[], description text,
-               confidence double precision,
-               mentions integer, observations integer, pinned boolean, pinned_at timestamptz, metadata jsonb,
-               first_seen_at timestamptz, created_at timestamptz, updated_at timestamptz,
-               last_referenced_at timestamptz, cursor text)
+               confidence double precision, mentions integer, observations integer, pinned boolean,
+               pinned_at timestamptz, metadata jsonb, first_seen_at timestamptz, created_at timestamptz,
+               updated_at timestamptz, last_referenced_at timestamptz, cursor text)
 language plpgsql stable security definer set search_path = ''
 as $$
 declare

@@ -20,40 +20,12 @@ declare
 begin
     select jsonb_agg(b) into v_batch from loci_internal.entity_batch(p_namespace_id, p_entities) b;
 
-    with added as (
-        insert into loci_data.entities (namespace_id, id, name, canonical_name, type, aliases, description, confidence,
-                                        initial_confidence,
-                                   observations, metadata, first_seen_at, created_at, updated_at)
-        select p_namespace_id, b.new_id, b.name, b.canonical_name, coalesce(b.type, 'unknown'),
-               loci_internal.clean_aliases(b.aliases, b.canonical_name), b.description,
-               coalesce(b.stated, 0.5), coalesce(b.stated, 0.5), 0, coalesce(b.metadata, '{}'), least(b.seen_at, p_at),
-               p_at, p_at
-        from (select loci_api.uuid7() as new_id, n.*
-              from (select * from jsonb_to_recordset(v_batch) as b(
-                        ordinals integer[], id uuid, name text, canonical_name text, type text, aliases text[],
-                        description text, metadata jsonb, stated double precision, seen_at timestamptz)
-                    where b.id is null order by b.ordinals[1]) n) b
-        order by b.canonical_name
-        on conflict (namespace_id, canonical_name) where merged_into is null do nothing
-        returning entities.id
-    )
-    select array_agg(a.id) into v_created from added a;
-
+    v_created := loci_internal.insert_new_entities(p_namespace_id, v_batch, p_at);
     -- New statement, new snapshot: a name that another writer has just added is now seen.
     return query
     with known as materialized (
         -- apart from what was created: joined within the lateral, all of that would be read again for each name
-        select b.*, e.id as entity_id, e.name as entity_name
-        from jsonb_to_recordset(v_batch) as b(
-            ordinals integer[], id uuid, canonical_name text, type text, aliases text[], description text,
-            metadata jsonb)
-        cross join lateral (
-            select e.id, e.name from loci_data.entities e
-            where b.id is not null and e.namespace_id = p_namespace_id and e.id = b.id
-            union all
-            select e.id, e.name from loci_data.entities e
-            where b.id is null and e.namespace_id = p_namespace_id and e.canonical_name = b.canonical_name
-              and e.merged_into is null offset 0) e
+        select k.* from loci_internal.find_batch_entities(p_namespace_id, v_batch) k
     ), batch as materialized (
         select k.*, c.id is not null as is_new from known k left join unnest(v_created) c(id) on c.id = k.entity_id
     ), locked as materialized (
@@ -88,6 +60,58 @@ end $$;
 comment on function loci_internal.describe_entities(integer, jsonb, timestamptz) is
     'Upsert what entities say of themselves: JSON array of {name, type?, aliases?, description?, metadata?, '
     'confidence?, seen_at?}. Errors: 22023.';
+
+-- Insert the entities of a batch (entity_batch) that have no id yet, in order of canonical_name, unless another writer
+-- was quicker. Ids follow the order of the items. Returns the ids of those that are new.
+create or replace function loci_internal.insert_new_entities(p_namespace_id integer, p_batch jsonb, p_at timestamptz)
+returns uuid[]
+language plpgsql volatile set search_path = ''
+as $$
+declare
+    v_ids uuid[];
+begin
+    with added as (
+        insert into loci_data.entities (namespace_id, id, name, canonical_name, type, aliases, description, confidence,
+                                        initial_confidence, observations, metadata, first_seen_at, created_at,
+                                        updated_at)
+        select p_namespace_id, b.new_id, b.name, b.canonical_name, coalesce(b.type, 'unknown'),
+               loci_internal.clean_aliases(b.aliases, b.canonical_name), b.description,
+               coalesce(b.stated, 0.5), coalesce(b.stated, 0.5), 0, coalesce(b.metadata, '{}'), least(b.seen_at, p_at),
+               p_at, p_at
+        from (select loci_api.uuid7() as new_id, n.*
+              from (select * from jsonb_to_recordset(p_batch) as b(
+                        ordinals integer[], id uuid, name text, canonical_name text, type text, aliases text[],
+                        description text, metadata jsonb, stated double precision, seen_at timestamptz)
+                    where b.id is null order by b.ordinals[1]) n) b
+        order by b.canonical_name
+        on conflict (namespace_id, canonical_name) where merged_into is null do nothing
+        returning entities.id
+    )
+    select array_agg(a.id) into v_ids from added a;
+    return v_ids;
+end $$;
+comment on function loci_internal.insert_new_entities(integer, jsonb, timestamptz) is
+    'Insert the entities of a batch that are not known; their ids.';
+
+-- Which entities does a batch (entity_batch) mean, now that all are there? By id, or by name. Inlines.
+create or replace function loci_internal.find_batch_entities(p_namespace_id integer, p_batch jsonb)
+returns table (ordinals integer[], type text, aliases text[], description text, metadata jsonb, entity_id uuid,
+               entity_name text)
+language sql stable
+as $$
+    select b.ordinals, b.type, b.aliases, b.description, b.metadata, e.id, e.name
+    from jsonb_to_recordset(p_batch) as b(
+        ordinals integer[], id uuid, canonical_name text, type text, aliases text[], description text, metadata jsonb)
+    cross join lateral (
+        select e.id, e.name from loci_data.entities e
+        where b.id is not null and e.namespace_id = p_namespace_id and e.id = b.id
+        union all
+        select e.id, e.name from loci_data.entities e
+        where b.id is null and e.namespace_id = p_namespace_id and e.canonical_name = b.canonical_name
+          and e.merged_into is null offset 0) e
+$$;
+comment on function loci_internal.find_batch_entities(integer, jsonb) is
+    'Entities that a batch means.';
 
 -- Which entities does a model need to know that reads these texts? Those that the texts name (find_entities_in_text),
 -- then the

@@ -21,7 +21,6 @@ declare
     v_far    double precision := 1 - coalesce(p_min_score, -1);
     v_ids    uuid[];
     v_scores double precision[];
-    v_budget integer;
 begin
     perform loci_internal.check_limit(p_limit);
     select * into v_model from loci_data.embedding_models where active;
@@ -33,32 +32,9 @@ begin
                              v_model.name, v_model.dimensions);
     end if;
     v_query := p_embedding::halfvec;
-    v_budget := loci_internal.scan_limit(n.size, p.size, p_limit)
-                from (select coalesce(max(c.reltuples), 0)::double precision as size from pg_catalog.pg_class c
-                      where c.oid = (select v.tableoid from loci_data.entity_vectors v
-                                     where v.namespace_id = v_ns limit 1)) p
-                -- counted to where the answer is clear
-                cross join lateral (select count(*)::double precision as size from (
-                      select from loci_data.entity_vectors v where v.namespace_id = v_ns
-                          and p.size > 2500 limit 100000) k) n;
-    if v_budget is not null then
-        perform set_config('hnsw.max_scan_tuples', v_budget::text, true);
-        execute format($sql$
-            select array_agg(b.id), array_agg(1 - b.distance)
-            from (select n.entity_id as id, n.distance
-                  from (select v.entity_id, v.embedding::halfvec(%1$s) <=> $1::halfvec(%1$s) as distance
-                        from loci_data.entity_vectors v where v.namespace_id = %2$s and v.model_id = %3$s
-                        order by v.embedding::halfvec(%1$s) <=> $1::halfvec(%1$s)) n
-                  cross join lateral (select from loci_data.entities o where o.namespace_id = %2$s
-                                      and o.id = n.entity_id
-                                      and ($2 is null or o.type = $2 or $6 is not null) limit 1) e
-                  where n.distance <= $4 and ($5 is null and $6 is null or exists (
-                      select from loci_internal.entities_at(%2$s, array[n.entity_id], $5, $6) t
-                      where $2 is null or t.type = $2))
-                  order by n.distance limit $3) b
-            $sql$, v_model.dimensions, v_ns, v_model.id)
-        into v_ids, v_scores using v_query, p_type, p_limit, v_far, p_as_of, p_known_at;
-    end if;
+    select n.ids, n.scores into v_ids, v_scores
+    from loci_internal.nearest_entities_by_index(v_ns, v_model, v_query, p_limit, p_type, v_far, p_as_of,
+                                                 p_known_at) n;
     if coalesce(cardinality(v_ids), 0) < p_limit then
         select array_agg(b.entity_id), array_agg(1 - b.distance) into v_ids, v_scores
         from (select v.entity_id, v.embedding <=> v_query as distance
@@ -81,6 +57,57 @@ end $$;
 comment on function loci.similar_entities(text, real[], integer, text, double precision, timestamptz, timestamptz) is
     'Entities by cosine similarity to a vector of the active model, nearest first, of a type, from a score on, as of '
     'a moment, as known at another. Errors: 42501, P0002, 22023.';
+
+-- How many vectors may a scan of HNSW read for the nearest entities (scan_limit)? Null: exact is cheaper. Vectors of
+-- the namespace are counted to where the answer is clear.
+create or replace function loci_internal.entity_scan_budget(p_namespace_id integer, p_limit integer) returns integer
+language plpgsql stable set search_path = ''
+as $$
+begin
+    return loci_internal.scan_limit(n.size, p.size, p_limit)
+           from (select coalesce(max(c.reltuples), 0)::double precision as size from pg_catalog.pg_class c
+                 where c.oid = (select v.tableoid from loci_data.entity_vectors v
+                                where v.namespace_id = p_namespace_id limit 1)) p
+           cross join lateral (select count(*)::double precision as size from (
+                 select from loci_data.entity_vectors v where v.namespace_id = p_namespace_id
+                     and p.size > 2500 limit 100000) k) n;
+end $$;
+comment on function loci_internal.entity_scan_budget(integer, integer) is
+    'How many vectors a scan for the nearest entities may read; null: exact is cheaper.';
+
+-- The nearest entities by HNSW, with an iterative scan within entity_scan_budget; fewer than p_limit, where that is not
+-- enough, and null, where exact is cheaper. p_far: the largest distance.
+create or replace function loci_internal.nearest_entities_by_index(
+    p_namespace_id integer, p_model loci_data.embedding_models, p_query halfvec, p_limit integer, p_type text,
+    p_far double precision, p_as_of timestamptz, p_known_at timestamptz, out ids uuid[],
+    out scores double precision[])
+language plpgsql stable set search_path from current
+as $$
+declare
+    v_budget integer := loci_internal.entity_scan_budget(p_namespace_id, p_limit);
+begin
+    if v_budget is null then
+        return;
+    end if;
+    perform set_config('hnsw.max_scan_tuples', v_budget::text, true);
+    execute format($sql$
+        select array_agg(b.id), array_agg(1 - b.distance)
+        from (select n.entity_id as id, n.distance
+              from (select v.entity_id, v.embedding::halfvec(%1$s) <=> $1::halfvec(%1$s) as distance
+                    from loci_data.entity_vectors v where v.namespace_id = %2$s and v.model_id = %3$s
+                    order by v.embedding::halfvec(%1$s) <=> $1::halfvec(%1$s)) n
+              cross join lateral (select from loci_data.entities o where o.namespace_id = %2$s
+                                  and o.id = n.entity_id
+                                  and ($2 is null or o.type = $2 or $6 is not null) limit 1) e
+              where n.distance <= $4 and ($5 is null and $6 is null or exists (
+                  select from loci_internal.entities_at(%2$s, array[n.entity_id], $5, $6) t
+                  where $2 is null or t.type = $2))
+              order by n.distance limit $3) b
+        $sql$, p_model.dimensions, p_namespace_id, p_model.id)
+    into ids, scores using p_query, p_type, p_limit, p_far, p_as_of, p_known_at;
+end $$;
+comment on function loci_internal.nearest_entities_by_index is
+    'Nearest entities to a vector, by the index.';
 
 -- Which known entities does a text name, in the order of the text? Whole words and phrases of at least 3
 -- characters, case-insensitive, names and aliases. Cost follows the text: see find_entities_in_text, which does the

@@ -2,9 +2,8 @@
 
 -- Undo a merge: the merged entity stands for itself again. Everything that moved goes back, as far as it is still
 -- there: edges (return_edges), mentions, aspects with everything under them, attributes, names.
--- Edges and aspects that were written to the kept one since stay with it. Fields of the kept one go back where they
---  still are as the merge made them; else they were changed since, and stay.
---  The caller holds lock_merges. Errors: 23505 (its name has been taken), 40001.
+-- Edges and aspects that were written to the kept one since stay with it; fields of the kept one: restore_kept_entity.
+-- The caller holds lock_merges. Errors: 23505 (its name has been taken), 40001.
 create or replace function loci_internal.reverse_entity_merge(p_namespace_id integer, p_merge loci_data.entity_merges)
 returns void
 language plpgsql volatile set search_path = '' set timezone = 'UTC' set enable_seqscan = off
@@ -12,55 +11,18 @@ as $$
 declare
     v_at     timestamptz := loci_internal.lock_entities(p_namespace_id, array[p_merge.kept_id, p_merge.merged_id]);
     v_merged loci_data.entities;
-    v_before loci_data.entity_beliefs;
     v_moved  jsonb := p_merge.moved;
-    v_others record;  -- of what else is merged into the kept one
 begin
     select * into v_merged from loci_data.entities e where e.namespace_id = p_namespace_id and e.id = p_merge.merged_id;
-    select * into v_before from loci_data.entity_beliefs b
-    where b.namespace_id = p_namespace_id and b.entity_id = p_merge.kept_id
-      and b.believed_to = (v_moved ->> 'believed_to')::timestamptz;
     if exists (select from loci_data.entities e where e.namespace_id = p_namespace_id
                and e.canonical_name = v_merged.canonical_name and e.merged_into is null) then
         raise unique_violation using message = format('an entity named %L exists by now', v_merged.name),
             constraint = 'entities_canonical_name_key',
             hint = 'Rename it first.';
     end if;
-    select min(e.first_seen_at) as first_seen_at, max(e.confidence) as confidence into v_others
-    from loci_data.entities e
-    where e.namespace_id = p_namespace_id and e.merged_into = p_merge.kept_id and e.id <> p_merge.merged_id;
     update loci_data.entities e set merged_into = null, merged_at = null, updated_at = v_at
     where e.namespace_id = p_namespace_id and e.id = p_merge.merged_id;
-    update loci_data.entities e
-    set aliases = array(select a.alias from unnest(e.aliases) with ordinality a(alias, place)
-                        where hashtextextended(loci.canonical_name(a.alias),
-                                               0) <> all (array(
-                                                   select jsonb_array_elements(v_moved -> 'aliases')::bigint))
-                        order by a.place),
-        type = case when e.type = v_merged.type and loci_internal.entity_type_is_vaguer(v_before.type, e.type)
-            then v_before.type else e.type end,
-        description = case when v_before.entity_id is not null and v_before.description is null
-            and e.description = v_merged.description then null else e.description end,
-        metadata = e.metadata - array(select m.key from jsonb_each(v_merged.metadata) m
-                                      where v_before.entity_id is not null and not v_before.metadata ? m.key
-                                        and e.metadata -> m.key = m.value),
-        confidence = case when e.confidence = v_merged.confidence
-                          then greatest((v_moved ->> 'confidence')::double precision, v_others.confidence)
-                              else e.confidence end,
-        observations = greatest(e.observations - v_merged.observations, 0),
-        pinned_at = case when v_before.entity_id is not null and v_before.pinned_at is null
-            and e.pinned_at = v_merged.pinned_at then null else e.pinned_at end,
-        pinned = e.pinned and not
-            coalesce(v_before.entity_id is not null and v_before.pinned_at is null
-                     and e.pinned_at = v_merged.pinned_at, false),
-        first_seen_at = case when e.first_seen_at = v_merged.first_seen_at
-                             then least((v_moved ->> 'first_seen_at')::timestamptz, v_others.first_seen_at)
-                                 else e.first_seen_at end,
-        last_referenced_at = case when e.last_referenced_at = v_merged.last_referenced_at
-            then (v_moved ->> 'last_referenced_at')::timestamptz
-                                  else e.last_referenced_at end, updated_at = v_at
-    where e.namespace_id = p_namespace_id and e.id = p_merge.kept_id;
-
+    perform loci_internal.restore_kept_entity(p_namespace_id, p_merge, v_merged, v_at);
     update loci_data.attributes t set aspect_id = (m ->> 1)::uuid
     from jsonb_array_elements(v_moved -> 'attributes') m
     -- wherever the aspect that it was moved to is by now
@@ -85,6 +47,57 @@ begin
 end $$;
 comment on function loci_internal.reverse_entity_merge(integer, loci_data.entity_merges) is
     'Give a merged entity back what was its own. Errors: 23505, 40001.';
+
+-- Fields of the kept entity go back where they still are as the merge made them; else they were changed since, and
+-- stay. p_merged: the merged entity.
+create or replace function loci_internal.restore_kept_entity(
+    p_namespace_id integer, p_merge loci_data.entity_merges, p_merged loci_data.entities, p_at timestamptz)
+returns void
+language plpgsql volatile set search_path = ''
+as $$
+declare
+    v_moved  jsonb := p_merge.moved;
+    v_before loci_data.entity_beliefs;
+    v_others record;  -- of what else is merged into the kept one
+begin
+    select * into v_before from loci_data.entity_beliefs b
+    where b.namespace_id = p_namespace_id and b.entity_id = p_merge.kept_id
+      and b.believed_to = (v_moved ->> 'believed_to')::timestamptz;
+    select min(e.first_seen_at) as first_seen_at, max(e.confidence) as confidence into v_others
+    from loci_data.entities e
+    where e.namespace_id = p_namespace_id and e.merged_into = p_merge.kept_id and e.id <> p_merge.merged_id;
+    update loci_data.entities e
+    set aliases = array(select a.alias from unnest(e.aliases) with ordinality a(alias, place)
+                        where hashtextextended(loci.canonical_name(a.alias), 0) <> all (array(
+                            select jsonb_array_elements(v_moved -> 'aliases')::bigint))
+                        order by a.place),
+        type = case when e.type = p_merged.type and loci_internal.entity_type_is_vaguer(v_before.type, e.type)
+            then v_before.type else e.type end,
+        description = case when v_before.entity_id is not null and v_before.description is null
+            and e.description = p_merged.description then null else e.description end,
+        metadata = e.metadata - array(select m.key from jsonb_each(p_merged.metadata) m
+                                      where v_before.entity_id is not null and not v_before.metadata ? m.key
+                                        and e.metadata -> m.key = m.value),
+        confidence = case when e.confidence = p_merged.confidence
+                          then greatest((v_moved ->> 'confidence')::double precision, v_others.confidence)
+                              else e.confidence end,
+        observations = greatest(e.observations - p_merged.observations, 0),
+        pinned_at = case when v_before.entity_id is not null and v_before.pinned_at is null
+            and e.pinned_at = p_merged.pinned_at then null else e.pinned_at end,
+        pinned = e.pinned and not
+            coalesce(v_before.entity_id is not null and v_before.pinned_at is null
+                     and e.pinned_at = p_merged.pinned_at, false),
+        first_seen_at = case when e.first_seen_at = p_merged.first_seen_at
+                             then least((v_moved ->> 'first_seen_at')::timestamptz, v_others.first_seen_at)
+                                 else e.first_seen_at end,
+        last_referenced_at = case when e.last_referenced_at = p_merged.last_referenced_at
+            then (v_moved ->> 'last_referenced_at')::timestamptz else e.last_referenced_at end,
+        updated_at = p_at
+    where e.namespace_id = p_namespace_id and e.id = p_merge.kept_id;
+end $$;
+comment on function loci_internal.restore_kept_entity(
+    integer, loci_data.entity_merges, loci_data.entities, timestamptz) is
+    'Give the kept entity of a merge back what it was before.';
 
 -- Undo what a merge did to edges. Each edge of the merged entity is recorded anew at its own end, with the evidence
 -- that it had and what is left of it; the edge that holds that evidence now (edges_moved_by_merge) is closed, and
