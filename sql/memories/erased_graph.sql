@@ -49,12 +49,9 @@ end $$;
 comment on function loci_internal.erase_edges(integer, uuid[], uuid[]) is
     'Delete the evidence of memories, edges that rested on nothing else, and edges of entities that go; their ids.';
 
--- Mentions of erased memories go; the counters of the entities sink by those of memories that were not forgotten, never
--- below 0, and so do those of the sessions that the memories were observations of; a session that has nothing else on
--- an entity goes. An entity with one observation left has its initial confidence again; with more, it is unknown which
--- of them restored it, and confidence stays. Returns the entities that nothing mentions any more, not even what is
--- forgotten, and that go with them: those that nobody stated (entity_is_stated), those that were removed before, and
--- what was merged into them. Locked in order of canonical_name, like everywhere. Index ranges of memory_mentions.
+-- Mentions of erased memories go (delete_mentions). Returns the entities that nothing mentions any more, not even what
+-- is forgotten, and that go with them: those that nobody stated (entity_is_stated), those that were removed before,
+-- and what was merged into them. Locked in order of canonical_name, like everywhere. Index ranges of memory_mentions.
 create or replace function loci_internal.erase_mentions(p_namespace_id integer, p_ids uuid[]) returns uuid[]
 language plpgsql volatile set search_path = ''
 as $$
@@ -62,8 +59,6 @@ declare
     v_entities uuid[] := array(select distinct m.entity_id from loci_data.memory_mentions m
                                where m.namespace_id = p_namespace_id and m.memory_id = any (p_ids));
     v_standing jsonb := loci_internal.entities_standing_for(p_namespace_id, v_entities);
-    v_active   uuid[] := array(select m.id from loci_data.memories m where m.namespace_id = p_namespace_id
-                               and m.id = any (p_ids) and m.status = 'active');
     v_gone     uuid[];
 begin
     if v_entities = '{}' then
@@ -73,6 +68,37 @@ begin
     perform from loci_data.entities e where e.namespace_id = p_namespace_id and e.id = any (v_entities)
         and (e.merged_into is null or e.merged_into = e.id)
     order by e.canonical_name for update;
+    v_gone := loci_internal.delete_mentions(p_namespace_id, p_ids, v_standing);
+    v_gone := array(
+        select e.id from loci_data.entities e
+        where e.namespace_id = p_namespace_id and e.id = any (v_gone)
+          and not loci_internal.entity_is_stated(e, p_ids) and not exists (  -- a forgotten memory may come back
+               select from loci_data.memory_mentions m where m.namespace_id = p_namespace_id and m.entity_id = e.id));
+    perform loci_internal.hide_entities(p_namespace_id, v_entities, clock_timestamp());
+    v_gone := v_gone || array(
+        select e.id from loci_data.entities e
+        where e.namespace_id = p_namespace_id and e.id = any (v_entities) and e.merged_into = e.id and not exists (
+              select from loci_data.memory_mentions m where m.namespace_id = p_namespace_id and m.entity_id = e.id));
+    return coalesce(loci_internal.with_merged(p_namespace_id, v_gone), '{}');
+end $$;
+comment on function loci_internal.erase_mentions(integer, uuid[]) is
+    'Delete the mentions of memories and lower the counters of entities; those that nothing mentions any more.';
+
+-- Delete the mentions of memories. The counters of the entities sink by those of memories that were not forgotten,
+-- never below 0, and so do those of the sessions that the memories were observations of; a session that has nothing
+-- else on an entity goes. An entity with one observation left has its initial confidence again; with more, it is
+-- unknown which of them restored it, and confidence stays. p_standing: entities that stand for merged ones
+-- (entities_standing_for). Returns the entities that no memory mentions any more, but for what is forgotten. The caller
+-- has locked them.
+create or replace function loci_internal.delete_mentions(p_namespace_id integer, p_ids uuid[], p_standing jsonb)
+returns uuid[]
+language plpgsql volatile set search_path = ''
+as $$
+declare
+    v_active uuid[] := array(select m.id from loci_data.memories m where m.namespace_id = p_namespace_id
+                             and m.id = any (p_ids) and m.status = 'active');
+    v_gone   uuid[];
+begin
     with gone as materialized (
         delete from loci_data.memory_mentions m where m.namespace_id = p_namespace_id and m.memory_id = any (p_ids)
         returning m.entity_id, m.memory_id, m.session_id, m.observed
@@ -93,7 +119,7 @@ begin
                (count(*) filter (where g.observed and g.memory_id = any (v_active)))::integer as observations,
                bool_or(g.observed) as observed
         from gone g
-        cross join lateral (select coalesce((v_standing ->> g.entity_id::text)::uuid, g.entity_id) as id) s
+        cross join lateral (select coalesce((p_standing ->> g.entity_id::text)::uuid, g.entity_id) as id) s
         group by s.id
     ), lowered as (
         update loci_data.entities e
@@ -106,20 +132,10 @@ begin
         returning e.id, e.mentions
     )
     select array_agg(l.id) into v_gone from lowered l where l.mentions = 0;
-    v_gone := array(
-        select e.id from loci_data.entities e
-        where e.namespace_id = p_namespace_id and e.id = any (v_gone)
-          and not loci_internal.entity_is_stated(e, p_ids) and not exists (  -- a forgotten memory may come back
-               select from loci_data.memory_mentions m where m.namespace_id = p_namespace_id and m.entity_id = e.id));
-    perform loci_internal.hide_entities(p_namespace_id, v_entities, clock_timestamp());
-    v_gone := v_gone || array(
-        select e.id from loci_data.entities e
-        where e.namespace_id = p_namespace_id and e.id = any (v_entities) and e.merged_into = e.id and not exists (
-              select from loci_data.memory_mentions m where m.namespace_id = p_namespace_id and m.entity_id = e.id));
-    return coalesce(loci_internal.with_merged(p_namespace_id, v_gone), '{}');
+    return v_gone;
 end $$;
-comment on function loci_internal.erase_mentions(integer, uuid[]) is
-    'Delete the mentions of memories and lower the counters of entities; those that nothing mentions any more.';
+comment on function loci_internal.delete_mentions(integer, uuid[], jsonb) is
+    'Delete the mentions of memories and lower the counters of entities and sessions; entities without mentions.';
 
 -- These entities, and all that were merged into them, over any number of merges. Index entities_merged_into.
 create or replace function loci_internal.with_merged(p_namespace_id integer, p_ids uuid[]) returns uuid[]

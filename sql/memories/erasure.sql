@@ -26,7 +26,7 @@ declare
     v_left     uuid[];
     v_carried  uuid[];
     v_counts   jsonb;
-    v_turns    bigint[];
+    v_turns    integer;
 begin
     if p_versions is distinct from 'all' and (p_versions is distinct from 'this' or p_subtree) then
         raise invalid_parameter_value using column = 'versions',
@@ -42,29 +42,15 @@ begin
         set local plan_cache_mode = force_custom_plan;
     end if;
     v_counts := loci_internal.transaction_row_counts();
-    select coalesce(array_agg(t.id order by t.id), '{}'),
-           coalesce(jsonb_agg(jsonb_build_object('session_id', t.session_id, 'id', t.id) order by t.id)
-                    filter (where t.nth <= 1000), '[]')
-    into v_turns, turns
-    from (select w.*, row_number() over (order by w.id) as nth
-          from loci_internal.turns_with_words(v_ns, v_ids) w) t;
-    if p_with_turns and v_turns <> '{}' then
-        perform from loci_data.conversation_turns t where t.namespace_id = v_ns and t.id = any (v_turns)
-            order by t.id for update;
-        perform loci_internal.erase_turns(v_ns, v_turns);
-    end if;
+    select t.turns, t.turns_found into turns, v_turns
+    from loci_internal.collect_turns_with_words(v_ns, v_ids, p_with_turns) t;
     v_left := loci_internal.merge_sources_left(v_ns, v_ids);
     v_entities := loci_internal.erase_mentions(v_ns, v_ids);
     v_carried := loci_internal.drop_carriers(v_ns, v_ids);
     v_gone := v_ids || v_entities || loci_internal.erase_edges(v_ns, v_ids, v_entities);
     v_gone := v_gone || loci_internal.erase_attributes(v_ns, v_ids)
         || loci_internal.erase_entities(v_ns, v_entities);
-    perform loci_internal.erase_idempotent_replies(v_ns, v_gone);
-    perform loci_internal.erase_pass_plans(v_ns);
-    perform loci_internal.erase_pass_reports(v_ns,
-                                             v_gone || array(select s.id from loci_data.feedback_signals s
-                                                             where s.namespace_id = v_ns
-                                                               and s.memory_id = any (v_ids)));
+    perform loci_internal.erase_traces(v_ns, v_ids, v_gone);
     delete from loci_data.memories where namespace_id = v_ns and id = any (v_ids);
     delete from loci_data.projections p where p.namespace_id = v_ns;
     perform loci_internal.keep_vector_mean(v_ns, m.model_id) from loci_data.vector_means m where m.namespace_id = v_ns;
@@ -73,11 +59,53 @@ begin
     perform loci_internal.erase_changes(v_ns);
     v_counts := loci_internal.transaction_row_counts(v_counts);
     return query select cardinality(v_ids), v_counts -> 'deleted', v_counts -> 'added', v_counts -> 'changed', turns,
-                        cardinality(v_turns);
+                        v_turns;
 end $$;
 comment on function loci_api.erase_memories(text, uuid[], text, boolean, boolean) is
     'Erase memories physically: all versions of their lineages or only the named ones, with their subtrees if asked; '
     'a receipt of rows by table, with the turns that hold the same words. Errors: 42501, P0002, 22023, 40001.';
+
+-- Turns that hold all the words of a text that is erased: the first 1,000, and how many there are. They go as well
+-- where p_erase says so.
+create or replace function loci_internal.collect_turns_with_words(p_namespace_id integer, p_ids uuid[],
+                                                                  p_erase boolean,
+                                                                  out turns jsonb, out turns_found integer)
+language plpgsql volatile set search_path = ''
+as $$
+declare
+    v_ids bigint[];
+begin
+    select coalesce(array_agg(t.id order by t.id), '{}'),
+           coalesce(jsonb_agg(jsonb_build_object('session_id', t.session_id, 'id', t.id) order by t.id)
+                    filter (where t.nth <= 1000), '[]')
+    into v_ids, turns
+    from (select w.*, row_number() over (order by w.id) as nth
+          from loci_internal.turns_with_words(p_namespace_id, p_ids) w) t;
+    turns_found := cardinality(v_ids);
+    if p_erase and v_ids <> '{}' then
+        perform from loci_data.conversation_turns t where t.namespace_id = p_namespace_id and t.id = any (v_ids)
+            order by t.id for update;
+        perform loci_internal.erase_turns(p_namespace_id, v_ids);
+    end if;
+end $$;
+comment on function loci_internal.collect_turns_with_words(integer, uuid[], boolean) is
+    'Turns that hold the words of erased memories; erase them if asked to.';
+
+-- Erase what is told elsewhere of things that go, and of memories among them: kept replies, plans and reports of
+-- passes.
+create or replace function loci_internal.erase_traces(p_namespace_id integer, p_memory_ids uuid[], p_ids uuid[])
+returns void
+language plpgsql volatile set search_path = ''
+as $$
+begin
+    perform loci_internal.erase_idempotent_replies(p_namespace_id, p_ids);
+    perform loci_internal.erase_pass_plans(p_namespace_id);
+    perform loci_internal.erase_pass_reports(
+        p_namespace_id, p_ids || array(select s.id from loci_data.feedback_signals s
+                                       where s.namespace_id = p_namespace_id and s.memory_id = any (p_memory_ids)));
+end $$;
+comment on function loci_internal.erase_traces(integer, uuid[], uuid[]) is
+    'Erase kept replies, plans and reports that tell of things that go.';
 
 -- Delete entities that nothing mentions any more and nobody stated, with what hangs under them. Returns aspects and
 -- attributes that went. Edges are gone, and the entities locked. Cascades follow the foreign keys.

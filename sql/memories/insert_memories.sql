@@ -13,23 +13,12 @@ as $$
 declare
     v_known   jsonb; -- place of an item: id of the memory that says it
     v_written jsonb;
-    v_found   integer;
     v_agent   uuid := loci.current_agent();
 begin
     v_known := loci_internal.find_duplicates(p_namespace_id, p_items, p_at);
 
     if v_known is not null then
-        update loci_data.memories m
-        set observations = m.observations + r.times, last_observed_at = p_at, updated_at = p_at
-        from (select k.value::uuid as id, count(*)::integer as times from jsonb_each_text(v_known) k
-              group by 1 order by 1) r
-        where m.namespace_id = p_namespace_id and m.id = any (array(select value::uuid from jsonb_each_text(v_known)))
-          and m.id = r.id;
-        get diagnostics v_found = row_count;
-        if v_found < (select count(distinct k.value) from jsonb_each_text(v_known) k) then
-            raise serialization_failure using message = 'a memory was erased while it was written again',
-                hint = 'Try again.';
-        end if;
+        perform loci_internal.reinforce_memories(p_namespace_id, v_known, p_at);
     end if;
 
     with item as (
@@ -67,6 +56,30 @@ begin
 end $$;
 comment on function loci_internal.insert_memories(integer, loci_internal.memory_input[], timestamptz) is
     'Insert memories without a lineage, folding exact duplicates.';
+
+-- Memories that are stated again count one observation more for each time. p_known: place of an item → id of the memory
+-- that says it. Errors: 40001 (one of them is gone).
+create or replace function loci_internal.reinforce_memories(p_namespace_id integer, p_known jsonb, p_at timestamptz)
+returns void
+language plpgsql volatile set search_path = '' set enable_seqscan = off
+as $$
+declare
+    v_found integer;
+begin
+    update loci_data.memories m
+    set observations = m.observations + r.times, last_observed_at = p_at, updated_at = p_at
+    from (select k.value::uuid as id, count(*)::integer as times from jsonb_each_text(p_known) k
+          group by 1 order by 1) r
+    where m.namespace_id = p_namespace_id and m.id = any (array(select value::uuid from jsonb_each_text(p_known)))
+      and m.id = r.id;
+    get diagnostics v_found = row_count;
+    if v_found < (select count(distinct k.value) from jsonb_each_text(p_known) k) then
+        raise serialization_failure using message = 'a memory was erased while it was written again',
+            hint = 'Try again.';
+    end if;
+end $$;
+comment on function loci_internal.reinforce_memories(integer, jsonb, timestamptz) is
+    'Count items that state a memory again as observations of it.';
 
 -- Write one item that names no lineage, and return its row; null where a memory says exactly that already, or another
 -- writer is about to: insert_memories settles that. Three index look-ups and a row.

@@ -91,14 +91,7 @@ begin
     where e.namespace_id = p_namespace_id and e.id = any (v_named.ids || array(
           select g.source_id from loci_data.edges g where g.namespace_id = p_namespace_id and g.id = any (v_edges)))
     order by e.canonical_name, e.id for no key update;
-    update loci_data.entities e
-    set mentions = greatest(e.mentions + t.mentions, 0), observations = greatest(e.observations + t.observed, 0),
-        updated_at = greatest(e.updated_at, p_at)
-    from (select u.* from unnest(v_named.ids, v_named.mentions, v_named.observed) u(id, mentions, observed)
-          cross join lateral (select x.merged_into from loci_data.entities x where x.namespace_id = p_namespace_id
-                              and x.id = u.id limit 1) x
-          where x.merged_into is null) t
-    where e.namespace_id = p_namespace_id and e.id = any (v_named.ids) and e.id = t.id;
+    perform loci_internal.add_to_entity_counts(p_namespace_id, v_named.ids, v_named.mentions, v_named.observed, p_at);
     set local enable_nestloop = on;  -- what is called goes by it
     set local plan_cache_mode = auto;
     perform loci_internal.hide_entities(p_namespace_id, v_named.less, p_at);
@@ -107,6 +100,24 @@ begin
 end $$;
 comment on function loci_internal.turn_evidence(integer, uuid[], integer[], timestamptz) is
     'Let what memories show count from a moment on, or no longer.';
+
+-- Entities have so many mentions and observations more, or less, never below 0; not those that were merged.
+create or replace function loci_internal.add_to_entity_counts(p_namespace_id integer, p_ids uuid[], p_mentions bigint[],
+                                                              p_observed bigint[], p_at timestamptz) returns void
+language plpgsql volatile set search_path = ''
+as $$
+begin
+    update loci_data.entities e
+    set mentions = greatest(e.mentions + t.mentions, 0), observations = greatest(e.observations + t.observed, 0),
+        updated_at = greatest(e.updated_at, p_at)
+    from (select u.* from unnest(p_ids, p_mentions, p_observed) u(id, mentions, observed)
+          cross join lateral (select x.merged_into from loci_data.entities x where x.namespace_id = p_namespace_id
+                              and x.id = u.id limit 1) x
+          where x.merged_into is null) t
+    where e.namespace_id = p_namespace_id and e.id = any (p_ids) and e.id = t.id;
+end $$;
+comment on function loci_internal.add_to_entity_counts(integer, uuid[], bigint[], bigint[], timestamptz) is
+    'Change the counts of mentions and observations of entities.';
 
 -- Mentions and observations of memories follow their status.
 create or replace trigger memories_evidence after update on loci_data.memories

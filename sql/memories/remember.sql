@@ -16,7 +16,6 @@ declare
     v_items    loci_internal.memory_input[] := loci_internal.parse_memories(v_ns, p_items);
     v_outcomes loci_internal.memory_outcome[] := '{}';
     v_states   record;
-    v_round    record;
     v_at       timestamptz;
 begin
     perform loci_internal.check_on_duplicate(v_items);
@@ -33,18 +32,8 @@ begin
 
     select coalesce(array_agg(o), '{}') into v_outcomes from loci_internal.insert_memories(v_ns, v_items, v_at) o;
     if v_states.lineages then
-        for v_round in
-            select i.round, array_agg(i order by i.ordinal) as items from unnest(v_items) i
-            where i.lineage is not null group by i.round order by i.round
-        loop
-            perform set_config('plan_cache_mode', case when cardinality(v_round.items) > 20 then 'force_custom_plan'
-                               else 'force_generic_plan' end, true);
-            v_outcomes := v_outcomes || array(
-                select o from loci_internal.insert_versions(v_ns, v_round.items,
-                                                            v_at + (v_round.round - 1) * interval '1 microsecond') o);
-        end loop;
-        perform set_config('plan_cache_mode', case when cardinality(v_items) > 20 then 'force_custom_plan'
-                           else 'force_generic_plan' end, true);
+        v_outcomes := v_outcomes || array(
+            select o from loci_internal.insert_version_rounds(v_ns, v_items, v_at) o);
     end if;
 
     if v_states.parents then
@@ -66,6 +55,29 @@ comment on function loci_api.remember(text, jsonb) is
     'Write memories (JSON array of items) in one transaction: new rows, new versions of lineages, or reinforced '
     'duplicates (on_duplicate: reinforce, update or refuse). Returns one row an item, in order: what it superseded, '
     'what a duplicate stated otherwise (ignored), and where its validity was cut short.';
+
+-- Write items that name a lineage: those of one lineage follow each other in rounds, a microsecond apart. Each round is
+-- planned for its size. Errors: those of insert_versions.
+create or replace function loci_internal.insert_version_rounds(
+    p_namespace_id integer, p_items loci_internal.memory_input[], p_at timestamptz)
+returns setof loci_internal.memory_outcome
+language plpgsql volatile set search_path = '' set plan_cache_mode = force_generic_plan
+as $$
+declare
+    v_round record;
+begin
+    for v_round in
+        select i.round, array_agg(i order by i.ordinal) as items from unnest(p_items) i
+        where i.lineage is not null group by i.round order by i.round
+    loop
+        perform set_config('plan_cache_mode', case when cardinality(v_round.items) > 20 then 'force_custom_plan'
+                           else 'force_generic_plan' end, true);
+        return query select * from loci_internal.insert_versions(
+            p_namespace_id, v_round.items, p_at + (v_round.round - 1) * interval '1 microsecond');
+    end loop;
+end $$;
+comment on function loci_internal.insert_version_rounds(integer, loci_internal.memory_input[], timestamptz) is
+    'Insert versions of locked lineages, one of each lineage at a time.';
 
 -- Write one memory and show it: what POST /memories replies, in one round trip. One that states nothing but itself is a
 -- row (insert_memory), and shown as that was written; any other, and what is there already, goes the way of a batch.

@@ -15,32 +15,14 @@ language plpgsql volatile set search_path = ''
 set enable_seqscan = off
 as $$
 declare
-    v_plan    loci_internal.memory_input[];
-    v_touched uuid[];  -- for the index: a join alone may be planned as a scan of the namespace
+    v_plan loci_internal.memory_input[];
 begin
     if exists (select from unnest(p_items) i where i.corrects is not null) then
         perform loci_internal.check_corrections(p_namespace_id, p_items);
     end if;
     v_plan := loci_internal.plan_versions(p_namespace_id, p_items, p_at);
 
-    v_touched := array(select t.id from unnest(v_plan) i
-                       cross join lateral (values (i.id), (i.ends), (i.lengthens), (i.corrects)) t(id)
-                       where t.id is not null);
-    update loci_data.memories m
-    set observations = m.observations + 1, last_observed_at = i.recorded_at, updated_at = i.recorded_at
-    from unnest(v_plan) i
-    where i.duplicate and m.namespace_id = p_namespace_id and m.id = any (v_touched) and m.id = i.id;
-
-    update loci_data.memories m
-    set valid_to = coalesce(e.valid_to, m.valid_from), superseded_at = coalesce(m.superseded_at,
-            case when e.valid_to > e.superseded_at then null else e.superseded_at end),
-        updated_at = i.recorded_at
-    from unnest(v_plan) i
-    cross join lateral (values (i.ends, i.valid_from, i.recorded_at), (i.lengthens, i.until, null),
-                        (i.corrects, null, i.recorded_at))
-        e(id, valid_to, superseded_at)
-    where not i.duplicate and m.namespace_id = p_namespace_id and m.id = any (v_touched) and m.id = e.id;
-
+    perform loci_internal.change_present_versions(p_namespace_id, v_plan);
     update loci_data.lineages l set versions = l.versions + (not i.duplicate)::integer, written_at = i.recorded_at
     from unnest(v_plan) i where l.namespace_id = p_namespace_id and l.lineage = i.lineage;
 
@@ -65,6 +47,36 @@ begin
 end $$;
 comment on function loci_internal.insert_versions(integer, loci_internal.memory_input[], timestamptz) is
     'Insert new versions of locked lineages, ending what they supersede.';
+
+-- Versions that are there as a plan of new ones leaves them: what an item repeats is reinforced; what one ends,
+-- lengthens or corrects has another end.
+create or replace function loci_internal.change_present_versions(p_namespace_id integer,
+                                                                 p_plan loci_internal.memory_input[]) returns void
+language plpgsql volatile set search_path = '' set enable_seqscan = off
+as $$
+declare
+    v_touched uuid[];  -- for the index: a join alone may be planned as a scan of the namespace
+begin
+    v_touched := array(select t.id from unnest(p_plan) i
+                       cross join lateral (values (i.id), (i.ends), (i.lengthens), (i.corrects)) t(id)
+                       where t.id is not null);
+    update loci_data.memories m
+    set observations = m.observations + 1, last_observed_at = i.recorded_at, updated_at = i.recorded_at
+    from unnest(p_plan) i
+    where i.duplicate and m.namespace_id = p_namespace_id and m.id = any (v_touched) and m.id = i.id;
+
+    update loci_data.memories m
+    set valid_to = coalesce(e.valid_to, m.valid_from), superseded_at = coalesce(m.superseded_at,
+            case when e.valid_to > e.superseded_at then null else e.superseded_at end),
+        updated_at = i.recorded_at
+    from unnest(p_plan) i
+    cross join lateral (values (i.ends, i.valid_from, i.recorded_at), (i.lengthens, i.until, null),
+                        (i.corrects, null, i.recorded_at))
+        e(id, valid_to, superseded_at)
+    where not i.duplicate and m.namespace_id = p_namespace_id and m.id = any (v_touched) and m.id = e.id;
+end $$;
+comment on function loci_internal.change_present_versions(integer, loci_internal.memory_input[]) is
+    'Reinforce, end, lengthen or correct the versions beside which new ones are planned.';
 
 -- May these items correct what they say they correct? It must be a version of the stated lineage that is believed and
 -- was ever valid, and its correction must not end before it begins. Errors: P0002, 22023, 23P01 (corrected or forgotten

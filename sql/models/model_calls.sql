@@ -39,26 +39,15 @@ begin
     v_tokens := v_used.most_tokens - v_used.prompt_tokens - v_used.completion_tokens - p_prompt_tokens;
     v_cost := v_used.most_cost - v_used.cost - v_prompt;
     if v_tokens < v_least then
-        raise configuration_limit_exceeded using column = 'settings.model_tokens',
-            message = format(
-                'the day''s budget is spent: models have used %s of %s tokens (setting model_tokens), and this call '
-                         'may need %s',
-                             v_used.prompt_tokens + v_used.completion_tokens, v_used.most_tokens,
-                             p_prompt_tokens + v_least),
-            detail = to_json(case when v_tokens + v_used.held_tokens >= v_least
-                             then clock_timestamp() + interval '1 minute'
-                                  else (v_today + 1)::timestamp at time zone 'UTC' end) #>> '{}',
-            hint = 'Wait for the next day (UTC), or raise the setting.';
+        perform loci_internal.refuse_model_call('model_tokens', format(
+            'models have used %s of %s tokens (setting model_tokens), and this call may need %s',
+            v_used.prompt_tokens + v_used.completion_tokens, v_used.most_tokens, p_prompt_tokens + v_least),
+            v_today, v_tokens + v_used.held_tokens >= v_least);
     elsif v_cost < v_least * v_price then
-        raise configuration_limit_exceeded using column = 'settings.model_cost',
-            message = format(
-                'the day''s budget is spent: calls of models have cost %s of %s (setting model_cost), and this call '
-                         'may cost %s',
-                             round(v_used.cost, 6), v_used.most_cost, round(v_prompt + v_least * v_price, 6)),
-            detail = to_json(case when v_cost + v_used.held_cost >= v_least * v_price
-                             then clock_timestamp() + interval '1 minute'
-                                  else (v_today + 1)::timestamp at time zone 'UTC' end) #>> '{}',
-            hint = 'Wait for the next day (UTC), or raise the setting.';
+        perform loci_internal.refuse_model_call('model_cost', format(
+            'calls of models have cost %s of %s (setting model_cost), and this call may cost %s',
+            round(v_used.cost, 6), v_used.most_cost, round(v_prompt + v_least * v_price, 6)),
+            v_today, v_cost + v_used.held_cost >= v_least * v_price);
     end if;
     id := loci_api.uuid7();
     completion_tokens := least(p_completion_tokens, v_tokens, floor(v_cost / nullif(v_price, 0)));
@@ -74,6 +63,22 @@ comment on function loci_api.reserve_model_call(text, uuid, text, text, integer,
                                                 double precision, double precision) is
     'Write down that a model is called, with what that may use of the day''s budget. Errors: 42501, P0002, 22023, '
     '23514, 53400 (spent; the detail says until when).';
+
+-- Refuse a call of a model: the day's budget is spent. The detail is the moment at which to ask again: soon, where
+-- calls that run may give back enough (p_enough_is_held), else when the next day begins. Errors: 53400.
+create or replace function loci_internal.refuse_model_call(p_setting text, p_use text, p_day date,
+                                                           p_enough_is_held boolean) returns void
+language plpgsql stable set search_path = ''
+as $$
+begin
+    raise configuration_limit_exceeded using column = 'settings.' || p_setting,
+        message = 'the day''s budget is spent: ' || p_use,
+        detail = to_json(case when p_enough_is_held then clock_timestamp() + interval '1 minute'
+                              else (p_day + 1)::timestamp at time zone 'UTC' end) #>> '{}',
+        hint = 'Wait for the next day (UTC), or raise the setting.';
+end $$;
+comment on function loci_internal.refuse_model_call(text, text, date, boolean) is
+    'Raise 53400: the day''s budget for models is spent; the detail says until when.';
 
 -- How many tokens does an answer to such a question usually have? As many as the last twenty had on average; a
 -- quarter of what it may have where there was none yet. Range of the primary key, newest first, at most 200 rows.

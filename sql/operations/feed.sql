@@ -140,9 +140,8 @@ comment on function loci_api.grown_feeds(bigint) is
     'have just left for another cell. Operator only. Errors: 42501.';
 
 -- Changes as list_changes shows them, with the place of each in the order of all namespaces, from which the service
--- goes on without a cursor (p_place; null: p_after says from where). Costs and errors are those of list_changes.
--- Security definer: past the policies; checks the caller itself, and that its key has not ended since the request
--- began: what was committed after that is not told to it.
+-- goes on without a cursor (p_place; null: p_after says from where). Costs and errors are those of list_changes. What
+-- was committed after its key has ended is not told to a caller. Security definer: past the policies.
 create or replace function loci_api.read_changes(
     p_namespaces text[] default null, p_after text default null, p_place bigint default null,
     p_kinds text[] default null, p_limit integer default 100)
@@ -159,27 +158,9 @@ declare
     v_spaces integer[];
     v_places bigint[];
 begin
-    if exists (select from loci_data.api_keys k
-               where k.id = nullif(current_setting('loci.key', true), '')::uuid
-                 and (k.revoked_at is not null or k.expires_at <= clock_timestamp())) then
-        raise invalid_authorization_specification using message = 'the API key is expired or revoked';
-    end if;
     v_after := loci_internal.check_feed_question(v_ids, p_after, p_place, p_kinds, p_limit);
-    if p_kinds is null then
-        select array_agg(f.namespace_id order by f.place), array_agg(f.place order by f.place) into v_spaces, v_places
-        from (select c.* from unnest(v_ids) n(id)
-              cross join lateral (select c.namespace_id, c.place from loci_data.changes c
-                                  where c.namespace_id = n.id and c.place > v_after
-                                  order by c.place limit p_limit + 1) c
-              order by c.place limit p_limit + 1) f;
-    else
-        select array_agg(f.namespace_id order by f.place), array_agg(f.place order by f.place) into v_spaces, v_places
-        from (select c.* from unnest(v_ids) n(id) cross join (select distinct k from unnest(p_kinds) k) k
-              cross join lateral (select c.namespace_id, c.place from loci_data.changes c
-                                  where c.namespace_id = n.id and c.kind = k.k and c.place > v_after
-                                  order by c.place limit p_limit + 1) c
-              order by c.place limit p_limit + 1) f;
-    end if;
+    select array_agg(n.namespace_id order by n.place), array_agg(n.place order by n.place) into v_spaces, v_places
+    from loci_internal.find_next_changes(v_ids, v_after, p_kinds, p_limit + 1) n;
     return query
     select r.place, r.position, loci_internal.feed_cursor(r.token, r.position), r.namespace, r.kind, r.action,
            r.subject_id, r.operation_id, r.content, r.before, r.after, r.changed_at, r.agent_id, r.agent, r.via,
@@ -211,18 +192,46 @@ comment on function loci_api.read_changes(text[], text, bigint, text[], integer)
     'Changes after a cursor or a place, with their places: what list_changes shows. Errors: 28000 (a key that '
     'ended meanwhile), 42501, P0002, 22023, 24000.';
 
--- May a reader of the change feed ask this? The kinds are ones, the page has a size, and after what it was given
--- nothing was swept: a reader must learn that it has missed something. Returns the place from which it reads. Errors:
--- 22023 (after, kind, limit), 24000 (what comes after is no longer kept).
+-- The next p_limit changes of namespaces after a place, of any kind or of some, in order. One range of an index each.
+create or replace function loci_internal.find_next_changes(p_namespace_ids integer[], p_after bigint, p_kinds text[],
+                                                           p_limit integer)
+returns table (namespace_id integer, place bigint)
+language plpgsql stable set search_path = ''
+as $$
+begin
+    if p_kinds is null then
+        return query
+        select f.* from unnest(p_namespace_ids) n(id)
+        cross join lateral (select c.namespace_id, c.place from loci_data.changes c
+                            where c.namespace_id = n.id and c.place > p_after order by c.place limit p_limit) f
+        order by f.place limit p_limit;
+    else
+        return query
+        select f.* from unnest(p_namespace_ids) n(id) cross join (select distinct k from unnest(p_kinds) k) k
+        cross join lateral (select c.namespace_id, c.place from loci_data.changes c
+                            where c.namespace_id = n.id and c.kind = k.k and c.place > p_after
+                            order by c.place limit p_limit) f
+        order by f.place limit p_limit;
+    end if;
+end $$;
+comment on function loci_internal.find_next_changes(integer[], bigint, text[], integer) is 'Next changes, in order.';
+
+-- May a reader of the change feed ask this? Its key has not ended, the kinds are ones, the page has a size, and after
+-- what it was given nothing was swept: a reader must learn that it has missed something. Returns the place from which
+-- it reads. Errors: 28000, 22023 (after, kind, limit), 24000 (what comes after is no longer kept).
 create or replace function loci_internal.check_feed_question(p_ids integer[], p_after text, p_place bigint,
                                                              p_kinds text[], p_limit integer) returns bigint
 language plpgsql stable set search_path = ''
 as $$
 declare
-    v_kind  text := (select k from unnest(p_kinds) k where k is null
-                     or k <> all (loci_internal.change_kinds()) limit 1);
+    v_kind text := (select k from unnest(p_kinds) k where k is null or k <> all (loci_internal.change_kinds()) limit 1);
     v_place bigint;
 begin
+    if exists (select from loci_data.api_keys k
+               where k.id = nullif(current_setting('loci.key', true), '')::uuid
+                 and (k.revoked_at is not null or k.expires_at <= clock_timestamp())) then
+        raise invalid_authorization_specification using message = 'the API key is expired or revoked';
+    end if;
     perform loci_internal.check_limit(p_limit);
     if v_kind is not null or cardinality(p_kinds) = 0 then
         raise invalid_parameter_value using column = 'kind',

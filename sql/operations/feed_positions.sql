@@ -11,25 +11,14 @@ create or replace function loci_api.sequence_changes(p_limit integer default 100
 language plpgsql volatile security definer set search_path = '' set enable_seqscan = off
 as $$
 declare
-    v_free  integer[];
-    v_busy  integer[] := '{}';
-    v_held  integer[];
+    v_free integer[];
 begin
     moved := 0;
     if not exists (select from loci_data.outbox o order by o.id) then
         return;
     end if;
     perform from loci_data.service_locks l where l.name = 'changes' for update;
-    loop
-        select array_agg(w.namespace_id) filter (where w.free),
-               array_agg(w.namespace_id) filter (where not w.free) into v_free, v_held
-        from (select f.namespace_id, loci_internal.lock_background_work(f.namespace_id, 'changes', false) as free
-              from (select o.namespace_id from (select o.namespace_id, o.id from loci_data.outbox o
-                                                where o.namespace_id <> all (v_busy) order by o.id limit p_limit) o
-                    group by o.namespace_id order by min(o.id) limit 500) f offset 0) w;
-        exit when v_free is not null or v_held is null;
-        v_busy := v_busy || v_held;
-    end loop;
+    v_free := loci_internal.lock_waiting_namespaces(p_limit);
     with taken as (
         delete from loci_data.outbox o
         where o.ctid = any (array(select w.ctid from loci_data.outbox w where w.namespace_id = any (v_free)
@@ -60,6 +49,31 @@ begin
 end $$;
 comment on function loci_api.sequence_changes(integer) is
     'Move committed changes from the outbox into the feed; how many.';
+
+-- Namespaces of the oldest p_limit changes that wait for positions, at most 500, locked for that. Where something is
+-- being erased in all of them, those of the changes after. Null: there are none.
+create or replace function loci_internal.lock_waiting_namespaces(p_limit integer) returns integer[]
+language plpgsql volatile set search_path = '' set enable_seqscan = off
+as $$
+declare
+    v_free integer[];
+    v_busy integer[] := '{}';
+    v_held integer[];
+begin
+    loop
+        select array_agg(w.namespace_id) filter (where w.free),
+               array_agg(w.namespace_id) filter (where not w.free) into v_free, v_held
+        from (select f.namespace_id, loci_internal.lock_background_work(f.namespace_id, 'changes', false) as free
+              from (select o.namespace_id from (select o.namespace_id, o.id from loci_data.outbox o
+                                                where o.namespace_id <> all (v_busy) order by o.id limit p_limit) o
+                    group by o.namespace_id order by min(o.id) limit 500) f offset 0) w;
+        exit when v_free is not null or v_held is null;
+        v_busy := v_busy || v_held;
+    end loop;
+    return v_free;
+end $$;
+comment on function loci_internal.lock_waiting_namespaces(integer) is
+    'Namespaces whose oldest changes get positions next, locked.';
 
 -- Give all that is committed in these namespaces its position in the feed (sequence_changes), batch after batch, so
 -- that a reader finds its own writes. A namespace in which something is being erased, or swept, is waited for, by this

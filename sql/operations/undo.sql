@@ -1,45 +1,17 @@
 -- Undo of an operation: its beginning, its parts in order, its end.
 
--- May this operation be undone, and what kinds of things did it change? Its row is locked: of two who undo it, the
--- second finds it undone; a transaction of it that still runs is waited for (ensure_operation). Refused is what was
--- undone
--- already; an undo or a redo that is out of date, because what it undid was undone or done again by another since; what
--- deleted for good; an operation whose changes are not kept any more; keys. From here on this transaction is an
--- operation of its own, which undoes the other. Kinds are without what stays as it is (turns, working memory, keys,
--- invitations). Errors:
--- P0002, 23505.
+-- May this operation be undone, and what kinds of things did it change? Refused is what is not in force
+-- (lock_operation_in_force); what deleted for good; an operation whose changes are not kept any more; keys. From here
+-- on this transaction is an operation of its own, which undoes the other. Kinds are without what stays as it is (turns,
+-- working memory, keys, invitations). Errors: P0002, 23505.
 create or replace function loci_internal.begin_undo(p_namespace_id integer, p_id uuid, out kinds text[],
                                                     out stays jsonb)
 language plpgsql volatile set search_path = ''
 as $$
 declare
-    v_made  loci_data.operations;
-    v_first loci_data.operations;
-    v_by    uuid;
     v_noted jsonb;
 begin
-    select o.* into v_made from loci_data.operations o where o.namespace_id = p_namespace_id and o.id = p_id for update;
-    if not found then
-        raise no_data_found using message = format('operation %s does not exist', p_id), column = 'id';
-    end if;
-    if v_made.action = 'move_namespace' then
-        raise unique_violation using column = 'id',
-            message = format('operation %s moved the namespace to this cell', p_id),
-            hint = 'Move it back with `loci namespace move`.';
-    end if;
-    select o.* into v_first from loci_data.operations o where o.namespace_id = p_namespace_id and o.id = v_made.undoes
-        for update;
-    v_by := coalesce(v_made.undone_by, case when v_first.undone_by <> p_id then v_first.undone_by end, (
-        select o.undone_by from loci_data.operations o where o.namespace_id = p_namespace_id
-            and o.id = v_first.undoes));
-    if v_made.undone_by is not null or v_made.undoes is not null
-        and (v_first.undone_by is distinct from p_id or v_by is not null) then
-        raise unique_violation using column = 'id', hint = 'Undo the newest operation that is in force.',
-            message = format(
-            case when v_made.undone_by is not null then 'operation %s was undone already, by operation %s'
-                 else 'operation %s is out of date: what it undid was undone or done again, by operation %s' end, p_id,
-                 v_by);
-    end if;
+    perform loci_internal.lock_operation_in_force(p_namespace_id, p_id);
     v_noted := loci_internal.changed_kinds(p_namespace_id, p_id);
     if v_noted ? 'erased' then
         raise unique_violation using column = 'id',
@@ -70,6 +42,44 @@ end $$;
 comment on function loci_internal.begin_undo(integer, uuid) is
     'Lock an operation that is to be undone, and begin the one that does it; the kinds of things that it changed. '
     'Errors: P0002, 23505.';
+
+-- Lock an operation that is to be undone: of two who undo it, the second finds it undone; a transaction of it that
+-- still runs is waited for (ensure_operation). Refused is what was undone already; an undo or a redo that is out of
+-- date, because what it undid was undone or done again by another since; and a move between cells. Errors: P0002,
+-- 23505.
+create or replace function loci_internal.lock_operation_in_force(p_namespace_id integer, p_id uuid) returns void
+language plpgsql volatile set search_path = ''
+as $$
+declare
+    v_made  loci_data.operations;
+    v_first loci_data.operations;
+    v_by    uuid;
+begin
+    select o.* into v_made from loci_data.operations o where o.namespace_id = p_namespace_id and o.id = p_id for update;
+    if not found then
+        raise no_data_found using message = format('operation %s does not exist', p_id), column = 'id';
+    end if;
+    if v_made.action = 'move_namespace' then
+        raise unique_violation using column = 'id',
+            message = format('operation %s moved the namespace to this cell', p_id),
+            hint = 'Move it back with `loci namespace move`.';
+    end if;
+    select o.* into v_first from loci_data.operations o where o.namespace_id = p_namespace_id and o.id = v_made.undoes
+        for update;
+    v_by := coalesce(v_made.undone_by, case when v_first.undone_by <> p_id then v_first.undone_by end, (
+        select o.undone_by from loci_data.operations o where o.namespace_id = p_namespace_id
+            and o.id = v_first.undoes));
+    if v_made.undone_by is not null or v_made.undoes is not null
+        and (v_first.undone_by is distinct from p_id or v_by is not null) then
+        raise unique_violation using column = 'id', hint = 'Undo the newest operation that is in force.',
+            message = format(
+            case when v_made.undone_by is not null then 'operation %s was undone already, by operation %s'
+                 else 'operation %s is out of date: what it undid was undone or done again, by operation %s' end, p_id,
+                 v_by);
+    end if;
+end $$;
+comment on function loci_internal.lock_operation_in_force(integer, uuid) is
+    'Lock an operation that is to be undone; refuse one that is undone or out of date.';
 
 -- Undo the kinds of changes that an operation made, but of things to leave alone (p_left): how many of each kind came
 -- back, and how many entities stay (kept), because something else rests on them by now. The caller holds the locks.

@@ -47,15 +47,38 @@ begin
     from loci_internal.undo_evidence(p_namespace_id, p_operation, v_made, v_present, v_lost) u;
     perform loci_internal.close_edges(p_namespace_id, v_ended, v_at);
     perform loci_internal.record_edges(p_namespace_id, v_plan, v_ended || v_lost || v_decided, v_at);
+    perform loci_internal.follow_edge_moves(p_namespace_id, v_plan);
+    v_count := loci_internal.restore_edge_fields(p_namespace_id, p_operation, p_left, v_at);
+    return greatest(v_count, (select count(*) from (select unnest(v_ended) union select unnest(v_lost)) touched));
+end $$;
+comment on function loci_internal.undo_edges(integer, uuid, uuid[]) is
+    'Make the edges of an operation what they were before it; how many.';
+
+-- Edges recorded anew stand in edge_moves where those do from which they come, so that merges that moved these can
+-- still be undone.
+create or replace function loci_internal.follow_edge_moves(p_namespace_id integer, p_plan jsonb) returns void
+language sql volatile set search_path = '' set enable_seqscan = off
+as $$
     insert into loci_data.edge_moves (namespace_id, merge_id, old_id, new_id, part)
     select distinct p_namespace_id, m.merge_id, o.id, u.id, 'undone'
-    from jsonb_to_recordset(v_plan) u(id uuid, base uuid[], replaces uuid)
+    from jsonb_to_recordset(p_plan) u(id uuid, base uuid[], replaces uuid)
     cross join lateral unnest(u.base || u.replaces) o(id)
-    join loci_data.edge_moves m on m.namespace_id = p_namespace_id and m.new_id = o.id;
+    join loci_data.edge_moves m on m.namespace_id = p_namespace_id and m.new_id = o.id
+$$;
+comment on function loci_internal.follow_edge_moves(integer, jsonb) is
+    'Note edges recorded anew where merges moved those before them.';
 
+-- Strength, aspect and metadata that an operation changed in edges are as before. Returns how many edges changed.
+create or replace function loci_internal.restore_edge_fields(p_namespace_id integer, p_operation uuid, p_left uuid[],
+                                                             p_at timestamptz) returns integer
+language plpgsql volatile set search_path = '' set enable_seqscan = off
+as $$
+declare
+    v_count integer;
+begin
     update loci_data.edges e
     set strength = b.strength, aspect_id = b.aspect_id, metadata = b.metadata,
-        updated_at = greatest(e.updated_at, v_at)
+        updated_at = greatest(e.updated_at, p_at)
     from (select loci_internal.current_edge_id(p_namespace_id, n.subject_id) as id,
           n.before - '{superseded_at,confidence,valid_from,valid_to,spells}'::text[] as fields
           from loci_internal.net_changes(p_namespace_id, p_operation, 'edge') n
@@ -66,10 +89,10 @@ begin
     where e.namespace_id = p_namespace_id and e.id = n.id
       and (b.strength, b.aspect_id, b.metadata) is distinct from (e.strength, e.aspect_id, e.metadata);
     get diagnostics v_count = row_count;
-    return greatest(v_count, (select count(*) from (select unnest(v_ended) union select unnest(v_lost)) touched));
+    return v_count;
 end $$;
-comment on function loci_internal.undo_edges(integer, uuid, uuid[]) is
-    'Make the edges of an operation what they were before it; how many.';
+comment on function loci_internal.restore_edge_fields(integer, uuid, uuid[], timestamptz) is
+    'Give edges that an operation changed their strength, aspect and metadata back; how many.';
 
 -- Decisions of an operation on which edge ended which: those that it made are dismissed, since the evidence for them
 -- goes, and those that it changed are what they were. Returns the edges of the latter, whose spells follow.

@@ -36,7 +36,6 @@ as $$
 #variable_conflict use_column
 declare
     v_namespace_id integer := loci_internal.authorize(p_namespace, 'writer');
-    v_every        integer := (loci_internal.settings(v_namespace_id) ->> 'aspect_decay_sessions')::double precision;
     v_at           timestamptz := clock_timestamp();
     v_first        boolean;
     v_taken        record;
@@ -59,19 +58,8 @@ begin
     confirmed := 0;
     decayed := 0;
     if ended then
-        update loci_data.session_ends e set agent_id = loci.current_agent(), ended_at = greatest(e.ended_at, v_at)
-        where e.namespace_id = v_namespace_id and e.session_id = p_session_id;
-        insert into loci_data.session_counts as c (namespace_id, agent_id, sessions, updated_at)
-        values (v_namespace_id, loci.current_agent(), 1, v_at)
-        on conflict (namespace_id, agent_id) do update set sessions = c.sessions + 1,
-            updated_at = greatest(c.updated_at, v_at)
-        returning c.sessions into sessions;
-        select l.confirmed, l.decayed into confirmed, decayed
-        from loci_internal.learn_aspect_weights(v_namespace_id, p_session_id, v_taken.hits, v_every > 0
-                                                and sessions % greatest(v_every, 1) = 0) l;
-        update loci_data.session_counts c set decayed_at = v_at
-        where c.namespace_id = v_namespace_id and c.agent_id = loci.current_agent() and v_every > 0
-          and sessions % greatest(v_every, 1) = 0;
+        select c.confirmed, c.decayed into confirmed, decayed
+        from loci_internal.count_session(v_namespace_id, p_session_id, v_taken.hits, v_at) c;
     end if;
     select e.ended_at into ended_at from loci_data.session_ends e where e.namespace_id = v_namespace_id
         and e.session_id = p_session_id;
@@ -83,6 +71,34 @@ end $$;
 comment on function loci_api.end_session(text, text) is
     'End a session: what was shown to it and found again confirms aspects; every tenth end lets others decay. Again, '
     'it changes nothing. Errors: 42501, P0002, 22023.';
+
+-- Count a session that has ended: its end is the caller's, the caller's agent has ended one more, what the session
+-- found again confirms its aspects, and every so many ends aspects decay (learn_aspect_weights). Returns how many.
+create or replace function loci_internal.count_session(
+    p_namespace_id integer, p_session_id text, p_hits uuid[], p_at timestamptz, out confirmed integer,
+    out decayed integer)
+language plpgsql volatile set search_path = ''
+as $$
+declare
+    v_every    integer := (loci_internal.settings(p_namespace_id) ->> 'aspect_decay_sessions')::double precision;
+    v_sessions integer;
+    v_decays   boolean;
+begin
+    update loci_data.session_ends e set agent_id = loci.current_agent(), ended_at = greatest(e.ended_at, p_at)
+    where e.namespace_id = p_namespace_id and e.session_id = p_session_id;
+    insert into loci_data.session_counts as c (namespace_id, agent_id, sessions, updated_at)
+    values (p_namespace_id, loci.current_agent(), 1, p_at)
+    on conflict (namespace_id, agent_id) do update set sessions = c.sessions + 1,
+        updated_at = greatest(c.updated_at, p_at)
+    returning c.sessions into v_sessions;
+    v_decays := v_every > 0 and v_sessions % greatest(v_every, 1) = 0;
+    select l.confirmed, l.decayed into confirmed, decayed
+    from loci_internal.learn_aspect_weights(p_namespace_id, p_session_id, p_hits, v_decays) l;
+    update loci_data.session_counts c set decayed_at = p_at
+    where c.namespace_id = p_namespace_id and c.agent_id = loci.current_agent() and v_decays;
+end $$;
+comment on function loci_internal.count_session(integer, text, uuid[], timestamptz) is
+    'Count an ended session; how many aspects it confirmed, and how many decayed.';
 
 -- Writers of one session wait for each other, to the end of the transaction: numbers of turns are drawn under this
 -- lock, so within a session they are seen in the order in which they are committed. No errors.

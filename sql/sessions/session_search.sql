@@ -54,11 +54,9 @@ comment on function loci.search_turns(text, text, text, integer) is
 -- 42501, P0002, 22023 (limit, space).
 create or replace function loci.search_working_memory(
     p_namespace text, p_query text default null, p_category text default null, p_tags text[] default null,
-    p_prefix text default null,
-    p_limit integer default 10, p_space text default null)
+    p_prefix text default null, p_limit integer default 10, p_space text default null)
 returns table (key text, space text, value jsonb, category text, tags text[], stored_at timestamptz,
-               expires_at timestamptz,
-               score double precision)
+               expires_at timestamptz, score double precision)
 language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 as $$

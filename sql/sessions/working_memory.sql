@@ -101,65 +101,84 @@ comment on function loci_api.delete_working_memory(text, text, text) is
 -- owner renewed it meanwhile).
 create or replace function loci_api.save_working_memory(
     p_namespace text, p_key text, p_value jsonb, p_ttl_seconds double precision default null,
-    p_category text default null,
-    p_tags text[] default null, p_space text default null)
+    p_category text default null, p_tags text[] default null, p_space text default null)
 returns table (key text, space text, category text, tags text[], stored_at timestamptz, expires_at timestamptz)
 language plpgsql volatile security definer set search_path = '' set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 as $$
 #variable_conflict use_column
 declare
-    v_ns    integer := loci_internal.authorize(p_namespace, 'writer');
-    v_key   text := loci_internal.working_memory_key(v_ns, p_key, p_space, true);
-    v_space text := split_part(v_key, '/', 1) || '/' || split_part(v_key, '/', 2);
-    v_agent uuid := loci.current_agent();
-    v_ttl   double precision :=
+    v_ns      integer := loci_internal.authorize(p_namespace, 'writer');
+    v_key     text := loci_internal.working_memory_key(v_ns, p_key, p_space, true);
+    v_ttl     double precision :=
         coalesce(p_ttl_seconds, (loci_internal.settings(v_ns) ->> 'working_memory_ttl')::double precision);
-    v_life  interval;
-    v_tags  text[] := coalesce(p_tags, '{}');
-    v_words tsvector;
-    v_there boolean;
-    v_now   timestamptz;
+    v_life    interval;
+    v_entry   loci_data.working_memory;
+    v_written loci_data.working_memory;
+    v_there   boolean;
+    v_now     timestamptz;
 begin
     perform loci_internal.check_working_memory_entry(p_value, v_ttl, p_category, p_tags);
     v_life := v_ttl * interval '1 second';
-    v_words := loci_internal.session_text_document(v_ns,
-                                                   loci_internal.working_memory_text(v_key, p_value, p_category,
-                                                       p_tags));
+    v_entry.namespace_id := v_ns;
+    v_entry.key := v_key;
+    v_entry.space := split_part(v_key, '/', 1) || '/' || split_part(v_key, '/', 2);
+    v_entry.value := p_value;
+    v_entry.category := p_category;
+    v_entry.tags := coalesce(p_tags, '{}');
+    v_entry.document := loci_internal.session_text_document(
+        v_ns, loci_internal.working_memory_text(v_key, p_value, p_category, p_tags));
+    v_entry.terms := loci_internal.count_terms(v_entry.document);
     v_now := clock_timestamp();
-    return query
     update loci_data.working_memory w
-    set value = p_value, category = p_category, tags = v_tags, stored_at = v_now, expires_at = v_now + v_life,
-        document = v_words,
-        terms = loci_internal.count_terms(v_words)
-    where w.namespace_id = v_ns and w.key = v_key and w.agent_id = v_agent and w.expires_at > v_now
-    returning w.key, w.space, w.category, w.tags, w.stored_at, w.expires_at;
+    set value = p_value, category = p_category, tags = v_entry.tags, stored_at = v_now, expires_at = v_now + v_life,
+        document = v_entry.document, terms = v_entry.terms
+    where w.namespace_id = v_ns and w.key = v_key and w.agent_id = loci.current_agent() and w.expires_at > v_now
+    returning w.* into v_written;
     v_there := found;
     if not v_there then
-        perform loci_internal.take_turn(v_ns, 'space ' || v_space);
-        v_now := clock_timestamp();
-        v_agent := loci_internal.reserve_working_memory_slot(v_ns, v_key, v_space, v_now);
-        return query
-        insert into loci_data.working_memory as w (namespace_id, key, space, agent_id, value, category, tags,
-                                                   stored_at, expires_at, document, terms)
-        values (v_ns, v_key, v_space, v_agent, p_value, p_category, v_tags, v_now, v_now + v_life, v_words,
-                loci_internal.count_terms(v_words))
-        on conflict (namespace_id, key) do update
-        set agent_id = excluded.agent_id, value = excluded.value, category = excluded.category, tags = excluded.tags,
-            stored_at = excluded.stored_at, expires_at = excluded.expires_at, document = excluded.document,
-            terms = excluded.terms
-        where w.expires_at <= v_now or w.agent_id = v_agent or loci_internal.owns_space(v_ns, v_space)
-        returning w.key, w.space, w.category, w.tags, w.stored_at, w.expires_at;
-        if not found then
-            raise serialization_failure using message = 'the entry was renewed by its owner meanwhile',
-                hint = 'Try again.';
-        end if;
+        v_written := loci_internal.insert_working_memory_entry(v_entry, v_life);
     end if;
     perform loci_internal.log_working_memory_write(v_ns, case when v_there then 'changed' else 'created' end, v_key,
-                                                   p_category, v_tags, v_now + v_life);
+                                                   p_category, v_written.tags, v_written.expires_at);
+    return query select v_written.key, v_written.space, v_written.category, v_written.tags, v_written.stored_at,
+                        v_written.expires_at;
 end $$;
 comment on function loci_api.save_working_memory(text, text, jsonb, double precision, text, text[], text) is
     'Write an entry of working memory, or replace it. Errors: 42501, P0002, 22023, 53400, 40001.';
+
+-- Write an entry that its agent has not there alive, for p_life from the moment at which the writers of its space have
+-- let this one in. What has expired, and what its owner or the space's wrote, is replaced. Errors: 53400 (the space is
+-- full), 40001 (its owner renewed it meanwhile).
+create or replace function loci_internal.insert_working_memory_entry(p_entry loci_data.working_memory, p_life interval)
+returns loci_data.working_memory
+language plpgsql volatile set search_path = ''
+as $$
+declare
+    v_now     timestamptz;
+    v_agent   uuid;
+    v_written loci_data.working_memory;
+begin
+    perform loci_internal.take_turn(p_entry.namespace_id, 'space ' || p_entry.space);
+    v_now := clock_timestamp();
+    v_agent := loci_internal.reserve_working_memory_slot(p_entry.namespace_id, p_entry.key, p_entry.space, v_now);
+    insert into loci_data.working_memory as w (namespace_id, key, space, agent_id, value, category, tags,
+                                               stored_at, expires_at, document, terms)
+    values (p_entry.namespace_id, p_entry.key, p_entry.space, v_agent, p_entry.value, p_entry.category, p_entry.tags,
+            v_now, v_now + p_life, p_entry.document, p_entry.terms)
+    on conflict (namespace_id, key) do update
+    set agent_id = excluded.agent_id, value = excluded.value, category = excluded.category, tags = excluded.tags,
+        stored_at = excluded.stored_at, expires_at = excluded.expires_at, document = excluded.document,
+        terms = excluded.terms
+    where w.expires_at <= v_now or w.agent_id = v_agent or loci_internal.owns_space(p_entry.namespace_id, p_entry.space)
+    returning w.* into v_written;
+    if not found then
+        raise serialization_failure using message = 'the entry was renewed by its owner meanwhile', hint = 'Try again.';
+    end if;
+    return v_written;
+end $$;
+comment on function loci_internal.insert_working_memory_entry(loci_data.working_memory, interval) is
+    'Write an entry of working memory that is not there; the entry as written.';
 
 -- Is this an entry that working memory takes? Value: JSON of at most 1 MiB of text. TTL: more than 0 seconds, at most
 -- 366 days. Category: a path. Tags: at most 100, 1 to 255 characters each. Pure but for what it raises. Errors: 22023

@@ -150,11 +150,8 @@ comment on function loci_internal.find_imported_memories(integer, jsonb, timesta
 -- lineages. Index memories_lineage_version_key, planned for any namespace.
 create or replace function loci_internal.place_imported_versions(p_namespace_id integer, p_items jsonb,
                                                                  p_at timestamptz) returns jsonb
-language plpgsql volatile set search_path = '' set enable_seqscan = off set plan_cache_mode = force_generic_plan
+language sql volatile set search_path = '' set enable_seqscan = off set plan_cache_mode = force_generic_plan
 as $$
-declare
-    v_placed jsonb;
-begin
     with item as materialized (
         select i.item, i.ordinal, i.item ->> 'lineage' as lineage, (i.item ->> 'written_at')::timestamptz as written_at,
                (i.item ->> 'valid_from')::timestamptz as starts, (i.item ->> 'valid_to')::timestamptz as ends
@@ -196,11 +193,10 @@ begin
     )
     select jsonb_agg(i.item || case when p.id is null then '{}'
                                     else jsonb_build_object('valid_from', p.starts, 'valid_to', p.final) end
-                     order by p.written_at nulls last, p.ended, i.ordinal) into v_placed
+                     order by p.written_at nulls last, p.ended, i.ordinal)
     from jsonb_array_elements(p_items) with ordinality i(item, ordinal)
-    left join placed p on p.ordinal = i.ordinal;
-    return v_placed;
-end $$;
+    left join placed p on p.ordinal = i.ordinal
+$$;
 comment on function loci_internal.place_imported_versions(integer, jsonb, timestamptz) is
     'Items of an import, placed among the versions of their lineages by when they were written there.';
 
