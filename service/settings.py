@@ -309,13 +309,13 @@ class Settings(BaseSettings):
     )
     direct_url: str | None = Field(
         default=None,
-        description="The same database without a pooler between, for what keeps a session: the queue of jobs, looks for changes, "
-        "figures; none: LOCI_DATABASE_URL. Needed where that leads to a pooler",
+        description="The same database without a pooler between, for the queue of jobs, looks for changes and figures; "
+        "none: LOCI_DATABASE_URL",
     )
     prepare: bool | None = Field(
         default=None,
-        description="Whether statements are prepared; none: they are, unless LOCI_DIRECT_URL says that a pooler is between. "
-        "A pooler must know them: PgBouncer from 1.21 with max_prepared_statements does",
+        description="Whether statements are prepared; none: yes, unless LOCI_DIRECT_URL says that a pooler is between. "
+        "PgBouncer needs 1.21 and max_prepared_statements",
     )
     read_url: Annotated[list[str], NoDecode] = Field(
         default=[],
@@ -338,7 +338,7 @@ class Settings(BaseSettings):
         default=None,
         ge=1024,
         le=65535,
-        description="Port at which the embedded server listens on 127.0.0.1, for logins with a password; none: at its socket alone",
+        description="Port of the embedded server on 127.0.0.1, for logins with a password; none: a socket alone",
     )
     analyst_address: str | None = Field(
         default=None,
@@ -351,7 +351,7 @@ class Settings(BaseSettings):
     max_chars: int = Field(
         default=16_000,
         ge=1000,
-        description="Characters of a text for a model (a context, the reply of a tool) where the call does not say how many",
+        description="Characters of a context or of a tool's reply, where the call does not say how many",
     )
     max_body_bytes: int = Field(default=64 * 1024 * 1024, ge=1024, description="Bytes of the largest body of a request")
     allowed_hosts: Annotated[list[str], NoDecode] = Field(
@@ -360,7 +360,7 @@ class Settings(BaseSettings):
     )
     cors_origins: Annotated[list[str], NoDecode] = Field(
         default=[],
-        description="Origins, such as https://app.example, with commas between, whose pages may call the service from a browser; "
+        description="Origins, with commas between, whose pages may call the service, such as https://app.example; "
         "`*`: all, where keys are required",
     )
     rate_limit: int | None = Field(
@@ -374,17 +374,16 @@ class Settings(BaseSettings):
     )
     trusted_proxies: Annotated[list[str] | None, NoDecode] = Field(
         default=None,
-        description="Addresses and networks of the proxies in front, with commas between, `none` where there is none: from them "
-        "alone X-Forwarded-For and X-Forwarded-Proto are believed, and addresses count as those of clients. "
-        "None: 127.0.0.1 is believed, and nobody is limited by an address that may be a proxy's",
+        description="Addresses and networks of the proxies in front, with commas between, or `none`: they alone are believed about "
+        "X-Forwarded-For and X-Forwarded-Proto. None: 127.0.0.1 is, and nobody is limited by an address",
     )
     require_keys: bool | None = Field(
         default=None, description="Whether requests need a key; none: they do unless the service is bound to loopback"
     )
     create_namespaces: bool = Field(
         default=False,
-        description="Whether a write makes the namespace that it names, if it does not exist: for the operator, and for keys of "
-        "agents that are admin at home and limited neither in scope nor to namespaces",
+        description="Whether a write makes the namespace that it names: for the operator, and for keys of agents that are admin at "
+        "home and limited neither in scope nor to namespaces",
     )
     session_seconds: float = Field(
         default=43_200.0,

@@ -126,14 +126,13 @@ def render(connection: psycopg.Connection[Any]) -> dict[str, Parts]:
     common, subject_of = shared_columns(columns), subjects()
     pages: dict[str, dict[str, list[str]]] = {}
     told: dict[str, dict[Column, str]] = {subject: {} for subject in subject_of.values()}
-    for view, (comment, shown) in described.items():
+    for view, (comment, _) in described.items():
         lines = [
             f"### `{view}`",
             "",
             comment,
             "",
             *listed(view, columns, common, described, told[subject_of[view]]),
-            *joined(shown),
             "",
         ]
         pages.setdefault(subject_of[view], {}).setdefault("views", []).extend(lines)
@@ -166,7 +165,13 @@ def shared_columns(columns: dict[str, list[Column]]) -> dict[str, tuple[str, str
 
 def defined(common: dict[str, tuple[str, str]]) -> str:
     """A line for each column."""
-    return "".join(f"- `{name}` {kind}: {text}\n" for name, (kind, text) in common.items())
+    return "".join(f"- {typed(name, kind)}: {text}\n" for name, (kind, text) in common.items())
+
+
+def typed(name: str, kind: str) -> str:
+    """A name with its type, where that is not the usual one: timestamptz of `…_at`, uuid of `…_id`, else text."""
+    usual = "timestamptz" if name.endswith("_at") else "uuid" if name.endswith("_id") else "text"
+    return f"`{name}`" if kind == usual else f"`{name}` {kind}"
 
 
 def arguments(made: list[Function]) -> str:
@@ -175,7 +180,7 @@ def arguments(made: list[Function]) -> str:
     for function in made:
         for name, kind, _ in function.arguments:
             kinds.setdefault(name, set()).add(kind)
-    return "".join(f"- `{name}` {' or '.join(sorted(kinds[name]))}: {ARGUMENTS.get(name)}\n" for name in sorted(kinds))
+    return "".join(f"- {typed(name, ' or '.join(sorted(kinds[name])))}: {ARGUMENTS.get(name)}\n" for name in sorted(kinds))
 
 
 def nearest(name: str, columns: dict[str, list[Column]], described: Iterable[str]) -> tuple[str, list[str]]:
@@ -213,15 +218,9 @@ def listed(
     before: dict[str, list[str]] = {}
     for column in own:
         before.setdefault(told.setdefault(column, name), []).append(f"`{column[0]}`")
-    new = [f"- `{column}` {kind}: {text}" for column, kind, text in own if told[column, kind, text] == name]
+    new = [f"- {typed(column, kind)}: {text}" for column, kind, text in own if told[column, kind, text] == name]
     as_before = [f"- as in `{place}`: {' '.join(found)}" for place, found in before.items() if place != name]
     return [*new, *as_before, *([f"- {rest}"] if rest else [])]
-
-
-def joined(shown: list[Column]) -> list[str]:
-    """Which row of which view the columns name."""
-    leads = [f"`{name}` {found[0].strip(' .').removeprefix('Joins ')}" for name, _, text in shown if (found := JOINS.search(text))]
-    return [f"- joins: {', '.join(leads)}"] if leads else []
 
 
 def described_function(function: Function, lines: list[str]) -> list[str]:

@@ -98,10 +98,10 @@ def values(field: FieldInfo) -> str:
 
 def bounds(lowest: Any, highest: Any, above: Any = None) -> str:
     """A range, in signs."""
-    least = f"> {plain(above)}" if above is not None else "" if lowest is None else f"≥ {plain(lowest)}"
+    least = f">{plain(above)}" if above is not None else "" if lowest is None else f"≥{plain(lowest)}"
     if highest is None:
         return f" {least}" if least else ""
-    return f" {plain(lowest)}–{plain(highest)}" if lowest is not None else f" {least}, ≤ {plain(highest)}".replace(" ,", "")
+    return f" {plain(lowest)}–{plain(highest)}" if lowest is not None else f" {least}, ≤{plain(highest)}".replace(" ,", "")
 
 
 def plain(number: Any) -> str:
@@ -127,4 +127,7 @@ def kind_of(kind: str, lowest: Decimal | None, highest: Decimal | None) -> str:
 
 def table(rows: Iterable[tuple[str, str, str, str]]) -> str:
     """A line for each setting."""
-    return "".join(f"- `{name}` ({standard}; {allowed}): {meaning}\n" for name, standard, allowed, meaning in rows)
+    return "".join(
+        f"- `{name}` ({standard}{f'; {allowed}' if allowed != 'text' else ''}): {meaning}\n"
+        for name, standard, allowed, meaning in rows
+    )

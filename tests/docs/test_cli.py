@@ -19,7 +19,7 @@ MARK = " †"
 def row(path: str) -> str:
     """A command with its arguments, and what it does."""
     said = CliRunner().invoke(app, [*path.split(), "--help"], prog_name="loci", env={"COLUMNS": "300"}).stdout
-    usage = re.sub(r"\[OPTIONS\] ?", "", said.splitlines()[0].removeprefix("Usage: "))
+    usage = re.sub(r"\[OPTIONS\] ?", "", said.splitlines()[0].removeprefix("Usage: loci "))
     summary = inspect.cleandoc(COMMANDS[path].help).splitlines()[0].removesuffix(".")
     return f"- `{usage.strip()}`: {summary}{MARK if path.split(maxsplit=1)[0] in OPERATORS else ''}"
 
@@ -28,7 +28,7 @@ def lists() -> str:
     """A line for each command: the verbs, then those of each noun. † marks what works on the database itself."""
     nouns = [path for group in GROUPS if group for path in COMMANDS if path.startswith(f"{group} ")]
     paths = [*(path for path in COMMANDS if " " not in path), *nouns]
-    return f"\n{MARK.strip()}: works on the database itself.\n\n" + "\n".join(map(row, paths)) + "\n\n"
+    return f"\nEach begins with `loci`; {MARK.strip()} works on the database itself.\n\n" + "\n".join(map(row, paths)) + "\n\n"
 
 
 def test_the_page_of_the_command_line_lists_every_command() -> None:
