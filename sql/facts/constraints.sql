@@ -97,7 +97,7 @@ comment on function loci_internal.constraint_page(integer, uuid[], double precis
 create or replace function loci_internal.gather_walk_constraints(
     p_namespace_id integer, p_ids uuid[], p_shares double precision[], p_filter loci_internal.memory_filter,
     p_deadline timestamptz, out ids uuid[], out scores double precision[], out items json, out late boolean)
-language plpgsql stable set search_path = ''
+language plpgsql stable
 as $$
 begin
     with rule as materialized (

@@ -130,7 +130,7 @@ comment on function loci_internal.siblings_to_compare is
 -- such words. Primary key of attribute_terms.
 create or replace function loci_internal.several_begin_alike(p_namespace_id integer, p_aspect_id uuid, p_prefix text[])
 returns boolean
-language plpgsql stable set search_path = ''
+language plpgsql stable
 as $$
 begin
     return 2 < (select count(*) from (

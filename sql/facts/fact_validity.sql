@@ -44,7 +44,7 @@ comment on function loci_internal.refold_facts(integer, uuid[], timestamptz, boo
 
 -- Lock facts as every writer does: their aspects, then the facts, each in order of id.
 create or replace function loci_internal.lock_facts_with_aspects(p_namespace_id integer, p_ids uuid[]) returns void
-language plpgsql volatile set search_path = ''
+language plpgsql volatile
 as $$
 begin
     perform from loci_data.aspects p where p.namespace_id = p_namespace_id and p.id = any (array(
@@ -60,7 +60,7 @@ comment on function loci_internal.lock_facts_with_aspects(integer, uuid[]) is
 -- holds at moments at which it did not (more). The caller has locked them.
 create or replace function loci_internal.store_folded_facts(p_namespace_id integer, p_ids uuid[], p_at timestamptz,
                                                             out changed uuid[], out more uuid[])
-language plpgsql volatile set search_path = ''
+language plpgsql volatile
 as $$
 #variable_conflict use_column
 begin

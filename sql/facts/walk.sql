@@ -124,7 +124,7 @@ create or replace function loci_internal.gather_walk_attributes(
     p_namespace_id integer, p_ids uuid[], p_shares double precision[], p_filter loci_internal.memory_filter,
     p_deadline timestamptz, p_shown boolean, out ids uuid[], out scores double precision[], out aspects uuid[],
     out items json, out late boolean)
-language plpgsql stable set search_path = ''
+language plpgsql stable
 as $$
 begin
     with found as materialized (

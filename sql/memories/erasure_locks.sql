@@ -146,7 +146,7 @@ comment on function loci_internal.lock_evidence(integer, uuid[]) is
 -- called in the request. Returns those that have an end. Errors: 22023.
 create or replace function loci_internal.lock_active_evidence(p_namespace_id integer, p_ids uuid[], p_list text)
 returns uuid[]
-language plpgsql volatile set search_path = ''
+language plpgsql volatile
 as $$
 declare
     v_locked record;

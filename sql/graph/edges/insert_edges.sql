@@ -93,7 +93,7 @@ comment on function loci_internal.insert_edges(integer, loci_internal.edge_input
 
 -- Lock believed edges in order of id, as every writer. Errors: 40001 (one was deleted by another at this moment).
 create or replace function loci_internal.lock_edges(p_namespace_id integer, p_ids uuid[]) returns void
-language plpgsql volatile set search_path = ''
+language plpgsql volatile
 as $$
 declare
     v_found bigint;

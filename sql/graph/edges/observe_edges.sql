@@ -133,7 +133,7 @@ comment on function loci_internal.resolve_edge_ends(integer, loci_internal.edge_
 -- Which entities have these names or ids now? names: ends as written, each once; ids: null where there is none.
 create or replace function loci_internal.find_edge_ends(p_namespace_id integer, p_items loci_internal.edge_input[],
                                                         out names text[], out ids uuid[])
-language plpgsql stable set search_path = ''
+language plpgsql stable
 as $$
 begin
     with ref as materialized (
@@ -161,7 +161,7 @@ comment on function loci_internal.find_edge_ends(integer, loci_internal.edge_inp
 -- Refuse ends that are ids of no entity: only a name becomes one. Errors: P0002.
 create or replace function loci_internal.refuse_unknown_ids(p_items loci_internal.edge_input[], p_names text[],
                                                             p_ids uuid[]) returns void
-language plpgsql stable set search_path = ''
+language plpgsql stable
 as $$
 declare
     v_id text;
@@ -183,7 +183,7 @@ comment on function loci_internal.refuse_unknown_ids(loci_internal.edge_input[],
 create or replace function loci_internal.describe_edge_ends(
     p_namespace_id integer, p_items loci_internal.edge_input[], p_names text[], p_ids uuid[], p_at timestamptz)
 returns uuid[]
-language plpgsql volatile set search_path = ''
+language plpgsql volatile
 as $$
 declare
     v_stated jsonb;  -- entities to be made or upgraded

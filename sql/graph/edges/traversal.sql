@@ -68,7 +68,7 @@ comment on function loci.traverse(text, text[], text[], text, integer, integer, 
 create or replace function loci_internal.refuse_wrong_traversal(
     p_start text[], p_direction text, p_max_hops integer, p_limit integer, p_as_of timestamptz,
     p_known_at timestamptz, p_text text) returns void
-language plpgsql stable set search_path = ''
+language plpgsql stable
 as $$
 declare
     v_wrong record;

@@ -62,7 +62,7 @@ comment on function loci_internal.write_edges(integer, loci_internal.edge_input[
 -- Edges are evidence of their ends: observe these, in the conversation or by the memory that each item names.
 create or replace function loci_internal.observe_edge_ends(p_namespace_id integer, p_items loci_internal.edge_input[],
                                                            p_at timestamptz) returns void
-language plpgsql volatile set search_path = ''
+language plpgsql volatile
 as $$
 begin
     perform loci_internal.observe_entities(p_namespace_id, array_agg(
@@ -79,7 +79,7 @@ comment on function loci_internal.observe_edge_ends(integer, loci_internal.edge_
 create or replace function loci_internal.find_restoring_items(
     p_namespace_id integer, p_items loci_internal.edge_input[], p_edge_ids uuid[], p_created boolean[])
 returns integer[]
-language plpgsql stable set search_path = ''
+language plpgsql stable
 as $$
 begin
     return array(
@@ -197,7 +197,7 @@ comment on function loci_internal.parse_edges(jsonb, timestamptz) is
 -- were read from, whose words are shown. Errors: 22023 naming the field and the value.
 create or replace function loci_internal.refuse_wrong_edges(p_edges jsonb, p_items loci_internal.edge_input[])
 returns void
-language plpgsql stable set search_path = ''
+language plpgsql stable
 as $$
 declare
     v_wrong record;

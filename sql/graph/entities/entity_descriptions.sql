@@ -65,7 +65,7 @@ comment on function loci_internal.describe_entities(integer, jsonb, timestamptz)
 -- was quicker. Ids follow the order of the items. Returns the ids of those that are new.
 create or replace function loci_internal.insert_new_entities(p_namespace_id integer, p_batch jsonb, p_at timestamptz)
 returns uuid[]
-language plpgsql volatile set search_path = ''
+language plpgsql volatile
 as $$
 declare
     v_ids uuid[];

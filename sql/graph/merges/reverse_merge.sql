@@ -53,7 +53,7 @@ comment on function loci_internal.reverse_entity_merge(integer, loci_data.entity
 create or replace function loci_internal.restore_kept_entity(
     p_namespace_id integer, p_merge loci_data.entity_merges, p_merged loci_data.entities, p_at timestamptz)
 returns void
-language plpgsql volatile set search_path = ''
+language plpgsql volatile
 as $$
 declare
     v_moved  jsonb := p_merge.moved;
