@@ -35,8 +35,7 @@ comment on function loci.ancestors(text, uuid, timestamptz, timestamptz) is
 -- follows the page.
 create or replace function loci.subtree(
     p_namespace text, p_id uuid, p_limit integer default 100, p_as_of timestamptz default null,
-    p_known_at timestamptz default null,
-    p_cursor text default null)
+    p_known_at timestamptz default null, p_cursor text default null)
 returns table (depth integer, memory loci.memory_record, cursor text)
 language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_sort = off set enable_bitmapscan = off

@@ -5,10 +5,8 @@
 -- 42501, P0002.
 create or replace function loci.get_job(p_namespace text, p_id uuid)
 returns table (id uuid, kind text, state text, arguments jsonb, tries integer, failures integer, postponed integer,
-               agent_id uuid,
-               created_at timestamptz, due_at timestamptz, started_at timestamptz, finished_at timestamptz, error text,
-               result jsonb,
-               passes jsonb, calls jsonb)
+               agent_id uuid, created_at timestamptz, due_at timestamptz, started_at timestamptz,
+               finished_at timestamptz, error text, result jsonb, passes jsonb, calls jsonb)
 language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 as $$
@@ -17,8 +15,7 @@ declare
 begin
     return query
     select j.id, j.kind, j.state, j.arguments, j.tries, j.failures, j.postponed, j.agent_id, j.created_at, j.due_at,
-           j.started_at,
-           j.finished_at, j.error, j.result,
+           j.started_at, j.finished_at, j.error, j.result,
            (select coalesce(jsonb_agg(to_jsonb(r) - array['namespace_id', 'job_id', 'corpus', 'shown'] order by r.id),
                             '[]')
             from loci_data.pass_runs r where r.namespace_id = v_ns and r.job_id = p_id),
@@ -44,9 +41,8 @@ create or replace function loci.list_jobs(
     p_namespace text, p_limit integer default 50, p_cursor uuid default null, p_state text default null,
     p_kind text default null)
 returns table (id uuid, kind text, state text, arguments jsonb, tries integer, failures integer, postponed integer,
-               agent_id uuid,
-               created_at timestamptz, due_at timestamptz, started_at timestamptz, finished_at timestamptz, error text,
-               result jsonb)
+               agent_id uuid, created_at timestamptz, due_at timestamptz, started_at timestamptz,
+               finished_at timestamptz, error text, result jsonb)
 language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_custom_plan
 set enable_seqscan = off
 as $$
@@ -61,8 +57,7 @@ begin
     end if;
     return query
     select j.id, j.kind, j.state, j.arguments, j.tries, j.failures, j.postponed, j.agent_id, j.created_at, j.due_at,
-           j.started_at,
-           j.finished_at, j.error, j.result
+           j.started_at, j.finished_at, j.error, j.result
     from loci_data.jobs j
     where j.namespace_id = v_ns and j.id < v_bound and (p_state is null or j.state = p_state)
       and (p_kind is null or j.kind = p_kind)

@@ -41,8 +41,7 @@ comment on function loci_internal.queue_job(integer, uuid) is
 -- says only which job it is; workers look for it. Jobs with the same turn run one after the other in a namespace.
 create or replace function loci_internal.insert_job(
     p_namespace_id integer, p_kind text, p_arguments jsonb default '{}', p_key text default null,
-    p_turn text default null,
-    p_due_at timestamptz default null)
+    p_turn text default null, p_due_at timestamptz default null)
 returns table (id uuid, created boolean)
 language plpgsql volatile set search_path = loci_jobs, pg_temp
 as $$

@@ -4,8 +4,7 @@
 -- or another worker has taken it since, and there is nothing to do. Security definer; the operator's. Errors: 42501.
 create or replace function loci_api.start_job(p_queue_id bigint, p_attempt integer)
 returns table (namespace_id integer, id uuid, namespace text, kind text, arguments jsonb, tries integer,
-               failures integer,
-               postponed integer, agent_id uuid, created_at timestamptz, settings jsonb)
+               failures integer, postponed integer, agent_id uuid, created_at timestamptz, settings jsonb)
 language plpgsql volatile security definer set search_path = '' set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 as $$

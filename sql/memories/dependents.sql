@@ -44,8 +44,7 @@ as $$
     union all
     select 'edge', r.id, loci_internal.subject_in_words(p_namespace_id, 'edge', r.id), r.source_id, e.name, null,
            case when r.superseded_at is null then 'active' else 'superseded' end, r.confidence, r.valid_from,
-           r.valid_to,
-           not exists (select from loci_data.edge_observations x where x.namespace_id = p_namespace_id
+           r.valid_to, not exists (select from loci_data.edge_observations x where x.namespace_id = p_namespace_id
                        and x.edge_id = r.id and x.memory_id is distinct from p_id
                        and x.reinforcement <> 'corrected')
     from loci_data.edge_observations o

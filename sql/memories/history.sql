@@ -102,10 +102,8 @@ begin
             p_memory.content_hash, p_memory.fold_scope, v_belief.valid_from, v_belief.valid_to, p_memory.recorded_at,
             v_belief.believed_at,
             case when p_memory.superseded_at <= p_known_at then p_memory.superseded_at end, v_belief.status,
-            p_memory.source,
-            p_memory.session_id, p_memory.observations, p_memory.last_observed_at, p_memory.created_by,
-            v_belief.believed_at,
-            (v_belief.details).*)::loci_data.memories;
+            p_memory.source, p_memory.session_id, p_memory.observations, p_memory.last_observed_at, p_memory.created_by,
+            v_belief.believed_at, (v_belief.details).*)::loci_data.memories;
 end $$;
 comment on function loci_internal.memory_as_believed(loci_data.memories, timestamptz) is
     'A memory as believed at a moment (null: now); a row of nulls before it was recorded.';

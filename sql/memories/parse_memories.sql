@@ -36,8 +36,7 @@ as $$
                    u.ordinal
             from rows from (jsonb_to_recordset(p_items) as (
                      id uuid, content text, lineage text, parent_id uuid, valid_from timestamptz, valid_to timestamptz,
-                     source text,
-                     session_id text, embedding real[], corrects uuid, replaces uuid, on_duplicate text,
+                     source text, session_id text, embedding real[], corrects uuid, replaces uuid, on_duplicate text,
                      "user" text),
                      jsonb_array_elements(p_items)) with ordinality
                  as u(id, content, lineage, parent_id, valid_from, valid_to, source, session_id, embedding, corrects,

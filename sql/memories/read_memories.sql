@@ -86,8 +86,7 @@ comment on function loci.list_memories(text, jsonb, integer, bigint, timestamptz
 -- first, or those that pass the filters of recall. Reads the namespace in the order of arrival; stops at p_limit.
 create or replace function loci.memories_as_of(
     p_namespace text, p_as_of timestamptz default null, p_known_at timestamptz default null,
-    p_filter jsonb default '{}',
-    p_limit integer default null)
+    p_filter jsonb default '{}', p_limit integer default null)
 returns setof loci.memory_record
 language sql stable set search_path = ''
 as $$
@@ -143,8 +142,7 @@ returns loci.memory_record
 language sql stable parallel safe
 as $$
     select row(p_memory.id, p_memory.lineage, p_memory.version, p_memory.content, p_parent_id, p_memory.valid_from,
-               p_memory.valid_to,
-               p_memory.recorded_at, p_memory.superseded_at,
+               p_memory.valid_to, p_memory.recorded_at, p_memory.superseded_at,
                loci.holds_at(p_memory, p_at, null),
                p_memory.status, p_memory.source, p_memory.session_id, p_memory.observations, p_memory.last_observed_at,
                p_memory.updated_at, p_memory.doc_id, p_memory.category collate "C", p_memory.tags, p_memory.layer,

@@ -1,13 +1,12 @@
 -- Versions of a lineage: planned, inserted, never overlapping.
 
--- Write items that name a lineage, at most one for each: a new version, placed in the chain by its valid_from. A
--- change ends the version that was valid then, and the belief in it unless the new one begins in the future; where the
--- new one states an end before that, the old statement goes on after it, as a version of its own
--- (resume_interrupted_versions). A correction (corrects) leaves the version that it corrects valid never, and so does
--- a write that states the very valid_from of a version. A stated end beyond the beginning of the next version is cut
--- short there, and the outcome says so. Lineage rows are locked by the caller, so nobody else writes these chains. A
--- write without valid_from comes after every version already recorded, even if the clock went back.
--- Errors: P0002, 22023, 23P01.
+-- Write items that name a lineage, at most one for each: a new version, placed in the chain by its valid_from. A change
+-- ends the version that was valid then, and the belief in it unless the new one begins in the future; where the new one
+-- states an end before that, the old statement goes on after it, as a version of its own (resume_interrupted_versions).
+-- A correction (corrects) leaves the version that it corrects valid never, and so does a write that states the very
+-- valid_from of a version. A stated end beyond the beginning of the next version is cut short there, and the outcome
+-- says so. Lineage rows are locked by the caller, so nobody else writes these chains. A write without valid_from comes
+-- after every version already recorded, even if the clock went back. Errors: P0002, 22023, 23P01.
 create or replace function loci_internal.insert_versions(p_namespace_id integer, p_items loci_internal.memory_input[],
                                                          p_at timestamptz)
 returns setof loci_internal.memory_outcome

@@ -1,9 +1,8 @@
 -- Queue of texts that wait for a vector.
 
 -- Which entities does the worker embed next? Like claim_memories_to_embed: a fair share of each namespace that waits,
--- oldest
--- first, locked until the caller's transaction ends; a namespace in which memories are being erased waits. Security
--- definer: reads all namespaces.
+-- oldest first, locked until the caller's transaction ends; a namespace in which memories are being erased waits.
+-- Security definer: reads all namespaces.
 create or replace function loci_api.claim_entities_to_embed(p_limit integer, p_model_id smallint default null)
 returns table (namespace_id integer, entity_id uuid, model_id smallint, text text)
 language plpgsql volatile security definer set search_path = ''

@@ -3,12 +3,11 @@
 -- May a model be called now, within the budget of the day (settings model_tokens and model_cost; the day is UTC's)?
 -- Then the call is written down as running, with what it may use, so that calls side by side never overspend. Its id
 -- and the tokens that its answer may have come back: p_completion_tokens, or what is left if that is less, down to
--- p_least. finish_model_call puts what was really used in their place. A call of which nobody has said within
--- p_seconds how it ended counts from then on with what such a call usually takes (settle_model_calls). Prices are of
--- a million tokens. Callers of a namespace take turns (take_turn, to the end of the transaction, which should do
--- nothing else). Called before every call of a model. Security definer: writes past the policies; checks the caller
--- itself. Errors: 42501, P0002, 22023 (seconds), 23514, 53400 (the budget is spent; its detail is the moment at which
--- to ask again).
+-- p_least. finish_model_call puts what was really used in their place. A call of which nobody has said within p_seconds
+-- how it ended counts from then on with what such a call usually takes (settle_model_calls). Prices are of a million
+-- tokens. Callers of a namespace take turns (take_turn, to the end of the transaction, which should do nothing else).
+-- Called before every call of a model. Security definer: writes past the policies; checks the caller itself. Errors:
+-- 42501, P0002, 22023 (seconds), 23514, 53400 (the budget is spent; its detail is the moment at which to ask again).
 create or replace function loci_api.reserve_model_call(
     p_namespace text, p_job_id uuid, p_purpose text, p_model text, p_prompt_tokens integer, p_completion_tokens integer,
     p_least integer default null, p_prompt_price double precision default 0,
@@ -177,8 +176,7 @@ create or replace function loci.list_model_calls(
     p_namespace text, p_limit integer default 50, p_cursor uuid default null, p_purpose text default null,
     p_job_id uuid default null)
 returns table (id uuid, job_id uuid, purpose text, model text, state text, started_at timestamptz, took_ms integer,
-               prompt_tokens integer,
-               completion_tokens integer, estimated boolean, cost numeric, error text)
+               prompt_tokens integer, completion_tokens integer, estimated boolean, cost numeric, error text)
 language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_custom_plan
 set enable_seqscan = off
 as $$
@@ -188,8 +186,7 @@ begin
     perform loci_internal.check_page(p_limit);
     return query
     select c.id, c.job_id, c.purpose, c.model, c.state, c.started_at, c.took_ms, c.prompt_tokens, c.completion_tokens,
-           c.estimated,
-           c.cost, c.error
+           c.estimated, c.cost, c.error
     from loci_data.model_calls c
     where c.namespace_id = v_ns and c.id < coalesce(p_cursor, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
       and (p_purpose is null or c.purpose = p_purpose) and (p_job_id is null or c.job_id = p_job_id)
@@ -204,8 +201,7 @@ comment on function loci.list_model_calls(text, integer, uuid, text, uuid) is
 -- one day of the namespace is read.
 create or replace function loci_internal.model_calls_of_day(p_namespace_id integer, p_day date)
 returns table (calls bigint, running bigint, failed bigint, prompt_tokens bigint, completion_tokens bigint,
-               cost numeric,
-               held_tokens bigint, held_cost numeric, most_tokens bigint, most_cost numeric)
+               cost numeric, held_tokens bigint, held_cost numeric, most_tokens bigint, most_cost numeric)
 language sql stable set search_path = ''
 as $$
     select count(*), count(*) filter (where c.state = 'running'), count(*) filter (where c.state = 'failed'),
@@ -229,8 +225,7 @@ comment on function loci_internal.model_calls_of_day(integer, date) is
 -- definer: past the policies; checks the caller itself. Errors: 42501, P0002.
 create or replace function loci.model_usage(p_namespace text, p_day date default null)
 returns table (day date, calls bigint, running bigint, failed bigint, prompt_tokens bigint, completion_tokens bigint,
-               cost numeric,
-               token_limit bigint, tokens_left bigint, cost_limit numeric, cost_left numeric)
+               cost numeric, token_limit bigint, tokens_left bigint, cost_limit numeric, cost_left numeric)
 language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 as $$

@@ -45,8 +45,7 @@ comment on function loci_api.begin_reembedding(text, integer, integer, boolean, 
     'Begin to fill an embedding model behind the active one, or join in. Operator only. Errors: 42501, 22023, 55P03.';
 
 -- Stop filling a model: it is retired, and its vectors are to be dropped (delete_retired_vectors). Returns its name;
--- null: none
--- was being filled. Security definer; the operator's. Errors: 42501.
+-- null: none was being filled. Security definer; the operator's. Errors: 42501.
 create or replace function loci_api.cancel_reembedding() returns text
 language plpgsql volatile security definer set search_path = ''
 as $$

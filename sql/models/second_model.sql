@@ -1,10 +1,9 @@
 -- The second model: how it is made ready, begins and is retired.
 
 -- Make ready the model that is to give a second opinion: it is known from here on, and has its indexes, which are
--- empty. Only who stores vectors waits for these. Returns its number; null where no model is active, or this one is,
--- or it is being filled, or has vectors of an earlier use, or another is the second and has made vectors (p_replace:
--- also then). May be repeated.
--- Security definer (makes indexes); the operator's. Errors: 42501, 22023 (other dimensions).
+-- empty. Only who stores vectors waits for these. Returns its number; null where no model is active, or this one is, or
+-- it is being filled, or has vectors of an earlier use, or another is the second and has made vectors (p_replace: also
+-- then). May be repeated. Security definer (makes indexes); the operator's. Errors: 42501, 22023 (other dimensions).
 create or replace function loci_api.prepare_second_model(p_name text, p_dimensions integer,
                                                          p_asks integer default null, p_replace boolean default false)
 returns smallint

@@ -35,8 +35,7 @@ begin
         comment on function loci_internal.nearest_vectors_%1$s(integer, halfvec, loci_internal.memory_filter, boolean,
                                                                integer) is
             'Memories of a namespace by HNSW, nearest first: by vectors of model %1$s.'$make$,
-        p_model_id,
-        format(v_search, p_dimensions, p_model_id, 'loci.holds_at(o, p_filter.as_of, null)'),
+        p_model_id, format(v_search, p_dimensions, p_model_id, 'loci.holds_at(o, p_filter.as_of, null)'),
         format(v_search, p_dimensions, p_model_id, 'loci_internal.memory_is_visible(o, p_filter)'));
 end $$;
 comment on function loci_internal.write_vector_search(smallint, integer) is

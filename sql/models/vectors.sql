@@ -99,8 +99,7 @@ comment on function loci_api.store_memory_vectors(smallint, integer[], uuid[], t
     'Store vectors of claimed memories that still say the same, and take these off the queue. Operator only.';
 
 -- Keep the vectors of memories, made by the active model unless another is named, and their mean; what waited in the
--- queue is done.
--- Errors: 22023 for a wrong dimension.
+-- queue is done. Errors: 22023 for a wrong dimension.
 create or replace function loci_internal.upsert_memory_vectors(p_namespace_id integer, p_ids uuid[],
                                                                p_embeddings halfvec[], p_model_id smallint default null)
 returns integer

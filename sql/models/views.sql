@@ -33,8 +33,7 @@ comment on column loci.embedding_models.dropped_at is
 -- Calls of a language model: what for, tokens, cost and time. Under the policies: rows of granted namespaces only.
 create or replace view loci.model_calls with (security_invoker = true) as
 select n.name as namespace, c.id, c.job_id, c.purpose, c.model, c.state, c.started_at, c.took_ms, c.prompt_tokens,
-       c.completion_tokens,
-       c.estimated, c.cost, c.error
+       c.completion_tokens, c.estimated, c.cost, c.error
 from loci_data.model_calls c join loci_data.namespaces n on n.id = c.namespace_id;
 comment on view loci.model_calls is
     'Calls of a language model: what for, tokens, cost and time. No text of prompts or answers.';

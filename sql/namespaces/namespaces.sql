@@ -96,9 +96,8 @@ comment on function loci_api.update_namespace(text, jsonb) is
 create or replace function loci.list_namespaces(p_name text default null, p_limit integer default 100,
                                                 p_cursor text default null)
 returns table (name text, description text, language text, role text, settings jsonb, memories bigint,
-               current_memories bigint, entities bigint,
-               edges bigint, pending_embeddings bigint, pending_names bigint, created_at timestamptz,
-               updated_at timestamptz)
+               current_memories bigint, entities bigint, edges bigint, pending_embeddings bigint, pending_names bigint,
+               created_at timestamptz, updated_at timestamptz)
 language plpgsql stable security definer set search_path = ''
 as $$
 declare

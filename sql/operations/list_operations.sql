@@ -4,8 +4,7 @@
 -- outbox are read past the policies; checks the caller itself. Errors: 42501, P0002.
 create or replace function loci.get_operation(p_namespace text, p_id uuid)
 returns table (id uuid, action text, via text, agent_id uuid, agent text, key_id uuid, request_id text,
-               started_at timestamptz,
-               undoes uuid, undone_by uuid, changes jsonb)
+               started_at timestamptz, undoes uuid, undone_by uuid, changes jsonb)
 language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 as $$
@@ -29,12 +28,10 @@ comment on function loci.get_operation(text, uuid) is
 -- 22023 (limit, via, cursor).
 create or replace function loci.list_operations(
     p_namespace text, p_limit integer default 50, p_cursor text default null, p_action text default null,
-    p_agent uuid default null,
-    p_via text default null, p_subject uuid default null, p_since timestamptz default null,
+    p_agent uuid default null, p_via text default null, p_subject uuid default null, p_since timestamptz default null,
     p_until timestamptz default null)
 returns table (id uuid, action text, via text, agent_id uuid, agent text, key_id uuid, request_id text,
-               started_at timestamptz,
-               undoes uuid, undone_by uuid, changes jsonb, cursor text)
+               started_at timestamptz, undoes uuid, undone_by uuid, changes jsonb, cursor text)
 language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_custom_plan
 set enable_seqscan = off
 as $$
@@ -107,8 +104,7 @@ comment on function loci_internal.change_kinds() is
 -- What did an operation change? Its changes in the order of the feed, before and after, a page at a time: p_after is
 -- the position of the last one of the page before. A memory's content stands with it, not with the change: content is
 -- that of now. Changes that wait for their position are not here yet (loci_api.sequence_changes gives it); those past
--- the
--- setting change_days are gone, and the counts stay. Index changes_operation. Security definer: reads past the
+-- the setting change_days are gone, and the counts stay. Index changes_operation. Security definer: reads past the
 -- policies; checks the caller itself. Errors: 42501, P0002, 22023 (limit).
 create or replace function loci.operation_changes(p_namespace text, p_id uuid, p_limit integer default 100,
                                                   p_after bigint default 0)
@@ -142,8 +138,7 @@ comment on function loci.operation_changes(text, uuid, integer, bigint) is
 -- operation is complete once it is committed. Primary keys, and one range of the outbox.
 create or replace function loci_internal.operation_rows(p_namespace_id integer, p_ids uuid[])
 returns table (id uuid, action text, via text, agent_id uuid, agent text, key_id uuid, request_id text,
-               started_at timestamptz,
-               undoes uuid, undone_by uuid, changes jsonb)
+               started_at timestamptz, undoes uuid, undone_by uuid, changes jsonb)
 language sql stable parallel safe
 as $$
     with waiting as materialized (

@@ -144,9 +144,8 @@ comment on function loci_internal.ensure_operation(integer) is
     'Id of the operation that this transaction is part of, made if it is new to the namespace. Errors: 23505.';
 
 -- The id of this transaction's operation, drawn if nobody has named one (loci_api.begin_request does): what is written
--- from here on
--- can say what it is part of, before the operation has its row. Reads a setting; no SET clause, since changed rows ask
--- one by one.
+-- from here on can say what it is part of, before the operation has its row. Reads a setting; no SET clause, since
+-- changed rows ask one by one.
 create or replace function loci_internal.current_operation_id() returns uuid
 language plpgsql volatile
 as $$

@@ -71,10 +71,8 @@ comment on function loci_internal.grant_before_operation(integer, uuid, uuid) is
 
 -- Edge types and settings of the namespace become what they were before an operation; an edge type that it wrote has
 -- the defaults again. A rate or threshold that changes is in force for readers at once, and decaying:
--- recalculate_decay_batch has
--- edges to bring in step with it. Settings that others changed since stay (p_skip_changed). The namespace is locked
--- (lock_undone). Returns how many. Errors: 22023 (a setting
--- that is not valid any more).
+-- recalculate_decay_batch has edges to bring in step with it. Settings that others changed since stay (p_skip_changed).
+-- The namespace is locked (lock_undone). Returns how many. Errors: 22023 (a setting that is not valid any more).
 create or replace function loci_internal.undo_settings(p_namespace_id integer, p_namespace text, p_operation uuid)
 returns integer
 language plpgsql volatile set search_path = ''

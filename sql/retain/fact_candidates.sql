@@ -101,8 +101,7 @@ begin
         from found f join item i on i.ordinal = f.ordinal join known k on k.id = f.id
         union all
         select i.ordinal, e.ordinal, null, null, e.content, e.at, e.hash = i.hash, e.source, i.standing,
-               e.standing,
-               1 - (e.embedding::halfvec <=> i.embedding::halfvec), i.read, e.read, e.at > i.at, i.words,
+               e.standing, 1 - (e.embedding::halfvec <=> i.embedding::halfvec), i.read, e.read, e.at > i.at, i.words,
                e.words
         from (select w.ordinal, w.earlier,
               row_number() over (partition by w.ordinal order by w.words desc, w.earlier desc) as nth

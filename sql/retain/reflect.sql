@@ -28,8 +28,7 @@ comment on function loci_internal.list_places(loci_api.planned_place[], jsonb, b
 -- P0002.
 create or replace function loci_api.reflect(
     p_namespace text, p_limit integer default 200, p_category text default null, p_cursor bigint default null,
-    p_dry_run boolean default false,
-    p_plan jsonb default null)
+    p_dry_run boolean default false, p_plan jsonb default null)
 returns table (placed jsonb, linked jsonb, created jsonb, summarised jsonb, visited integer, orphans_left integer,
                next_cursor bigint)
 language plpgsql volatile security definer set search_path = ''

@@ -46,8 +46,7 @@ create or replace function loci.context_parts(
     p_sections text[] default null, p_as_of timestamptz default null, p_known_at timestamptz default null,
     p_repeat boolean default false, p_preview boolean default false, p_user text default null)
 returns table (space text, first boolean, fallback boolean, memories jsonb, held_back integer, graph jsonb,
-               working_memory jsonb,
-               patrol jsonb, subagents jsonb, turns jsonb, profile jsonb)
+               working_memory jsonb, patrol jsonb, subagents jsonb, turns jsonb, profile jsonb)
 language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 as $$

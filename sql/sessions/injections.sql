@@ -2,8 +2,7 @@
 
 -- A full-text search of this session found these memories. Counts for those that were shown to the session before, and
 -- not ended since; returns them. Rows are locked in order of their ids. recall has record_recall_hits. Security
--- definer:
--- writes past the policies; checks the caller itself. Errors: 42501, P0002, 22023 (session_id).
+-- definer: writes past the policies; checks the caller itself. Errors: 42501, P0002, 22023 (session_id).
 create or replace function loci_api.record_hits(p_namespace text, p_session_id text, p_ids uuid[])
 returns table (memory_id uuid)
 language plpgsql volatile security definer set search_path = ''
@@ -144,8 +143,7 @@ comment on column loci.injections.agent is 'Name of that agent.';
 create or replace function loci.list_feedback(
     p_namespace text, p_session_id text default null, p_limit integer default 50, p_cursor text default null)
 returns table (id uuid, at timestamptz, agent_id uuid, session_id text, kind text, aspects integer,
-               confirmations integer,
-               change double precision, cursor text)
+               confirmations integer, change double precision, cursor text)
 language plpgsql stable security definer set search_path = ''
 as $$
 declare

@@ -162,8 +162,7 @@ comment on function loci_internal.transaction_row_counts(jsonb) is
 -- made its plans while they were empty (those of foreign keys first of all) goes on with any index that begins with the
 -- namespace, and reads all of it. Autovacuum comes within a minute, which is too late for the first import. Analyzing
 -- makes every session plan anew. Returns the tables. One look at the catalogue where nothing is due. Security definer:
--- analyzes what it owns.
--- Errors: 42501.
+-- analyzes what it owns. Errors: 42501.
 create or replace function loci_api.analyze_new_tables() returns setof text
 language plpgsql volatile security definer set search_path = ''
 as $$

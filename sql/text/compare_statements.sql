@@ -43,8 +43,7 @@ comment on function loci_internal.compare_statements(loci_internal.statement, lo
 
 -- Do two statements say opposite things of the same topic? A word of one and a word of the other are a pair of
 -- loci_internal.antonym_pairs, and without these two the newer says nothing that the older does not: "is disabled on
--- mobile" does not
--- end "is enabled". Both are negated or neither is. Returns the two words' stems, or null. Pure.
+-- mobile" does not end "is enabled". Both are negated or neither is. Returns the two words' stems, or null. Pure.
 create or replace function loci_internal.antonym_signal(p_older loci_internal.statement,
                                                         p_newer loci_internal.statement) returns text[]
 language plpgsql immutable parallel safe
@@ -67,9 +66,8 @@ comment on function loci_internal.antonym_signal(loci_internal.statement, loci_i
     'The two opposite words by which statements contradict each other, or null.';
 
 -- Does one of two statements deny the other? One is negated and the other is not, and the other has all words of what
--- is denied: "does not work at Acme" denies "works at Acme as an engineer"; "does not like instant coffee"
--- does not deny "likes coffee". Neither speaks of the past, both are as certain. Returns the words that deny, or null.
--- Pure.
+-- is denied: "does not work at Acme" denies "works at Acme as an engineer"; "does not like instant coffee" does not
+-- deny "likes coffee". Neither speaks of the past, both are as certain. Returns the words that deny, or null. Pure.
 create or replace function loci_internal.negation_signal(p_older loci_internal.statement,
                                                          p_newer loci_internal.statement) returns text[]
 language plpgsql immutable parallel safe

@@ -106,9 +106,8 @@ return case
 comment on function loci_internal.short_runs(text) is
     'A text whose runs without white space are cut after each 200 characters.';
 
--- Which words find a memory? Who said it, when it was true (if the writer said so), whom it is about
--- (if the words do not say), the content, its tags and the words
--- of its category. Without the signs that words_apart takes out.
+-- Which words find a memory? Who said it, when it was true (if the writer said so), whom it is about (if the words do
+-- not say), the content, its tags and the words of its category. Without the signs that words_apart takes out.
 create or replace function loci_internal.indexed_text(p_memory loci_data.memories) returns text
 language sql stable parallel safe
 as $$

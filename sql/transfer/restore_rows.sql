@@ -1,13 +1,12 @@
 -- Rows and vectors of a restore.
 
 -- Restore lines of one kind of an export, a JSON array of them, after begin_restore and in its transaction. Types of
--- entities and edges are read in their one form (canonical_type). A row whose
--- key is free is written as it stands in the line; one that is there already and says the same is left alone; one that
--- says something else stays, and is a conflict. problems: [{row, reason, conflict}], row from 1; unless all are
--- conflicts, nothing was written. Triggers index, close the hierarchy, refuse overlaps and queue as for any write; what
--- was believed is a line, so nothing is kept again. Cost: a handful of set-based statements for a batch of any size.
--- Admin. Security definer: writes every table of the namespace. Errors: 42501, P0002, 22xxx and 23xxx of the line that
--- they come from.
+-- entities and edges are read in their one form (canonical_type). A row whose key is free is written as it stands in
+-- the line; one that is there already and says the same is left alone; one that says something else stays, and is a
+-- conflict. problems: [{row, reason, conflict}], row from 1; unless all are conflicts, nothing was written. Triggers
+-- index, close the hierarchy, refuse overlaps and queue as for any write; what was believed is a line, so nothing is
+-- kept again. Cost: a handful of set-based statements for a batch of any size. Admin. Security definer: writes every
+-- table of the namespace. Errors: 42501, P0002, 22xxx and 23xxx of the line that they come from.
 create or replace function loci_api.restore_rows(p_namespace text, p_kind text, p_lines jsonb)
 returns table (written integer, unchanged integer, problems jsonb)
 language plpgsql volatile security definer set search_path = '' set timezone = 'UTC' set extra_float_digits = 1
