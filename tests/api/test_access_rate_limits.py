@@ -273,6 +273,7 @@ async def test_while_many_wrong_keys_come_each_is_refused_later(monkeypatch: pyt
     assert max(late) < 0.3 * 20  # side by side: nobody waits for another's delay
 
 
+@pytest.mark.usefixtures("still")
 def test_behind_a_proxy_many_wrong_keys_keep_out_no_key_that_was_not_used_yet(service: Service) -> None:
     with service.client() as client:
         keys = [ok(client.post("/keys", json={"role": "reader"}), 201)["key"] for _ in range(3)]
@@ -288,6 +289,7 @@ def test_behind_a_proxy_many_wrong_keys_keep_out_no_key_that_was_not_used_yet(se
         assert set(guesses) <= {401, 429}
 
 
+@pytest.mark.usefixtures("still")
 def test_what_a_proxy_says_of_addresses_is_believed_of_those_that_are_trusted_alone(service: Service) -> None:
     wrong = {"Authorization": "Bearer loci_wrong"}
     found = {}
@@ -310,6 +312,7 @@ def test_a_proxy_that_is_no_address_and_no_network_is_refused_at_the_start(state
 
 
 @pytest.mark.anyio
+@pytest.mark.usefixtures("still")
 async def test_addresses_of_one_network_are_one_guesser() -> None:
     gates = Gates(Settings(_env_file=None, require_keys=True, wrong_keys=1, trusted_proxies="none"))
     found = [(await gates.ask("wrong", address)).status_code for address in ("2001:db8::1", "2001:db8::2", "2001:db8:0:1::1")]

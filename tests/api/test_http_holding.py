@@ -11,14 +11,17 @@ import httpx
 import pytest
 
 from loci.models.fields import MOST_MARKS
+from service.http.large_bodies import BodyRoute
 from service.http.paths import list_operations
 from service.json_parts import DEEPEST_LEVELS, MOST_IN_A_PART, MOST_VALUES
+from service.routers import ROUTERS
 from tests.holding import held_by_a_busy_thread, watched
 from tests.services import Api, Service, new_api, ok, problem, serve
 
 HELD = 0.15  # seconds: 50 ms, three times that because other tests share the processor; the faults that it looks for took seconds
 TRIES = 4  # garbage of other tests may be collected in one
 MIB = 1024 * 1024
+MCP = ("post", "http://loci/mcp", ["jsonrpc", "method", "params", "id"])
 JSON = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
 MARKS = "e" + "\u0301\u0323" * (MIB // 5)
 SOME_MARKS = ("e" + "\u0301\u0323" * (MOST_MARKS // 2)) * (MIB // (2 * MOST_MARKS + 5))
@@ -81,6 +84,10 @@ def held_for_long(api: Api, send: Callable[[], httpx.Response]) -> str | None:
     return ", ".join(seen)
 
 
+def test_every_route_reads_its_body_beside_the_loop() -> None:
+    assert {type(route) for router, _ in ROUTERS for route in router.routes} == {BodyRoute}
+
+
 MANY = ("/memories", "/memories/batch", "/recall", "/edges/batch", "/feedback", "/conversations/")  # what takes lists, or much
 
 
@@ -89,7 +96,7 @@ def some(service: Service, nth: int) -> Iterator[tuple[str, str, list[str]]]:
     for at, (method, path, fields) in enumerate(writing(service)):
         if (at + nth) % 12 == 0 or path in MANY or path.startswith(MANY[-1]):
             yield method, path, fields
-    yield "post", "http://loci/mcp", ["jsonrpc", "method", "params", "id"]
+    yield MCP
 
 
 def writing(service: Service) -> Iterator[tuple[str, str, list[str]]]:
@@ -106,8 +113,10 @@ def writing(service: Service) -> Iterator[tuple[str, str, list[str]]]:
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("body", BLIND)
 def test_no_body_holds_the_loop_at_any_route(api: Api, body: str) -> None:
+    """At one route, another for each body, and where others read: a batch, whose client may want an answer once, and MCP."""
     data, long = BLIND[body](), []
-    for method, path, _ in some(api.service, [*BLIND].index(body)):
+    routes = [*writing(api.service)]
+    for method, path, _ in (routes[7 * [*BLIND].index(body) % len(routes)], ("post", "/memories/batch", []), MCP):
         if held := held_for_long(api, lambda: api.client.request(method, path, content=data, headers=JSON)):  # noqa: B023
             long.append(f"{method} {path}: {held}")
     assert not long, "\n".join(long)
