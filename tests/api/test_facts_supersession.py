@@ -127,10 +127,3 @@ def test_a_decision_that_is_not_there_is_not_found(api: Api, verb: str) -> None:
 def test_a_change_of_an_attribute_to_null_is_refused_by_name(api: Api, field: str) -> None:
     response = api.client.patch(f"/attributes/{add(api, 'lives in Porto')['id']}", json={field: None})
     assert [error["field"] for error in problem(response, 422, "invalid-request")["errors"]] == [field]
-
-
-def test_a_decision_that_does_not_fit_says_what_does(api: Api) -> None:
-    add(api, "Alice lives in Paris")
-    add(api, "Alice lives in Berlin")
-    (made,) = decisions(api)
-    assert "undone" in problem(api.post(f"/supersessions/{made['id']}/dismiss"), 422, "invalid-request")["hint"]

@@ -312,15 +312,6 @@ def test_a_new_name_for_an_entity_with_a_hundred_aliases_is_refused_in_a_sentenc
     assert body["hint"] == "State fewer aliases in the same change."
 
 
-def test_undoing_a_new_name_gives_back_the_old_one(api: Api) -> None:
-    made = ok(api.post("/entities", {"name": "Facebook", "aliases": ["FB"]}), 201)
-    done = api.client.patch("/entities/Facebook", json={"name": "Meta"}).headers["X-Operation-Id"]
-    ok(api.post(f"/operations/{done}/undo"))
-    back = ok(api.get(f"/entities/{made['id']}"))
-    assert (back["name"], back["aliases"]) == ("Facebook", ["FB"])
-    problem(api.get("/entities/Meta"), 404, "not-found")
-
-
 def test_an_edge_is_corrected_and_the_operation_undone(api: Api) -> None:
     made = ok(api.post("/edges", {**EDGE, "confidence": 0.3}), 201)
     assert ok(api.post("/edges", EDGE), 201)["confidence"] == 0.3  # no session: it only counts

@@ -84,15 +84,6 @@ def test_a_memory_is_read_once_and_by_no_other_process_again(judged: Service, pe
     assert second.texts == [ASKED]
 
 
-def test_what_was_read_of_an_erased_memory_goes_too(pets: Api) -> None:
-    pets.recall(ASKED)
-    eventually(lambda: kept(pets) == len(TEXTS))
-    id_ = pets.recall(TEXTS[1], rerank=False)["results"][0]["id"]
-    ok(pets.post("/memories/erase", {"ids": [id_]}))
-    assert kept(pets) == len(TEXTS) - 1
-    assert len(pets.found(ASKED)) == len(TEXTS) - 1
-
-
 def test_a_namespace_that_keeps_its_texts_from_rerankers_has_nothing_read(judged: Service, pets: Api) -> None:
     ok(pets.client.patch(f"/namespaces/{pets.namespace}", json={"settings": {"recall_rerank": False}}))
     reader = counting(judged)

@@ -76,13 +76,6 @@ def test_text_is_another_name_of_content(api: Api) -> None:
     assert counts(answer) == (1, 0, 0, 0)
 
 
-@pytest.mark.row("L3")
-def test_a_dry_run_writes_nothing(api: Api) -> None:
-    answer = retain(api, "Alice lives in Berlin. Alice lives in Porto.", dry_run=True)
-    assert ([row["action"] for row in answer["decisions"]], answer["dry_run"]) == (["create", "update"], True)
-    assert contents(api) == []
-
-
 def test_a_retain_with_an_idempotency_key_happens_once(api: Api) -> None:
     first, again = (api.post("/retain", {"content": "Alice lives in Berlin"}, headers={"Idempotency-Key": "k"}) for _ in range(2))
     assert ok(first) == ok(again)

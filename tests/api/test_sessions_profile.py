@@ -62,15 +62,6 @@ def test_a_key_that_is_bound_to_a_user_asks_for_no_other(told: dict[str, Any], b
         assert "bound to user Rosa" in refused["detail"]
 
 
-def test_without_a_user_an_agent_gets_what_it_heard_itself(api: Api, guarded: Service) -> None:
-    api.write(ROME)
-    key = ok(api.post("/keys", {"role": "writer"}), 201)["key"]
-    with guarded.client(Authorization=f"Bearer {key}", **{"X-Namespace": api.namespace}) as other:
-        ok(other.post("/memories", json={"content": OSLO}), 201)
-        assert profile(ok(other.post("/context", json={}))) == [OSLO]
-    assert profile(context(api, None, None)) == [ROME]
-
-
 def test_a_session_is_shown_the_profile_once_unless_it_asks_again(api: Api, told: dict[str, Any]) -> None:
     first = context(api, None, user="Rosa")
     assert (profile(first), contents(first), first["held_back"]) == ([OSLO], [ROME], 0)
@@ -129,12 +120,6 @@ def test_the_profile_of_another_moment_is_that_of_then(api: Api) -> None:
     assert profile(context(api, None, None, user="Rosa")) == [ROME]
     assert profile(context(api, None, None, user="Rosa", as_of="2020-06-01T00:00:00Z")) == [OSLO]
     assert profile(context(api, None, None, user="Rosa", known_at="2020-06-01T00:00:00Z")) == []
-
-
-def test_a_setting_says_how_many_it_holds(api: Api, told: dict[str, Any]) -> None:
-    ok(api.client.patch(f"/namespaces/{api.namespace}", json={"settings": {"context_profile": 0}}))
-    found = context(api, "Where do I live? In Oslo?", None, user="Rosa")
-    assert (found["profile"], OSLO in contents(found)) == ([], True)
 
 
 def test_a_context_recalls_as_the_user_who_asks(api: Api, told: dict[str, Any]) -> None:

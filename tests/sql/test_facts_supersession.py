@@ -380,12 +380,13 @@ def test_a_decision_made_twice_is_made_once(world: World, verb: str) -> None:
 
 
 @pytest.mark.parametrize(("mode", "verb"), [("propose", "undo"), ("apply", "dismiss")])
-def test_a_decision_that_does_not_fit_its_status_is_refused(world: World, mode: str, verb: str) -> None:
+def test_a_decision_that_does_not_fit_its_status_is_refused_and_says_what_does(world: World, mode: str, verb: str) -> None:
     setting(world, supersession=mode)
     add(world, "Alice lives in Paris")
     add(world, "Alice lives in Berlin")
-    with pytest.raises(InvalidParameterValue):
+    with pytest.raises(InvalidParameterValue) as raised:
         decide(world, verb, decisions(world)[0]["id"])
+    assert {"undo": "dismissed", "dismiss": "undone"}[verb] in str(raised.value.diag.message_hint)
 
 
 def test_a_proposal_about_what_was_deleted_is_refused(world: World) -> None:

@@ -336,13 +336,6 @@ def test_a_failure_in_the_middle_leaves_nothing_of_a_memory(world: World, bad: R
     assert world.value("select count(*) from loci_data.memories where namespace_id = %(ns_id)s") == 0
 
 
-def test_an_edge_of_a_memory_that_does_not_exist_leaves_nothing(world: World) -> None:
-    before = graph(world)
-    with pytest.raises(psycopg.errors.ForeignKeyViolation), world.connection.transaction():
-        observe(world, EDGE, {**EDGE, "target": "c", "memory_id": "00000000-0000-7000-8000-000000000001"})
-    assert graph(world) == before
-
-
 # Erasing
 
 

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from hashlib import sha256
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import procrastinate
 import psycopg
@@ -571,16 +571,6 @@ def test_the_queue_is_that_of_the_installed_release() -> None:
     assert sha256(schema.encode()).hexdigest() == MADE_WITH, (
         "procrastinate's schema has changed: write a revision that runs its new files of sql/migrations in the schema loci_jobs"
     )
-
-
-def test_nothing_is_known_of_a_job_that_does_not_exist(world: World) -> None:
-    for statement in (
-        "select * from loci.get_job(%(ns)s, %(id)s)",
-        "select loci_api.cancel_job(%(ns)s, %(id)s)",
-        "select loci_api.retry_job(%(ns)s, %(id)s)",
-    ):
-        with pytest.raises(pg.NoDataFound, match="does not exist"), world.connection.transaction():
-            world.rows(statement, id=uuid4())
 
 
 @pytest.mark.row("R14")

@@ -277,14 +277,6 @@ def test_a_memory_that_is_forgotten_or_restored_again_is_not_changed(world: Worl
     assert world.rows(rows) == before
 
 
-def test_a_forgotten_version_is_not_restored_into_a_place_that_is_taken(world: World) -> None:
-    old = world.write("Oslo", lineage="city", valid_from=day(10))
-    world.forget(old["id"])
-    world.write("Paris", lineage="city", valid_from=day(5))
-    with pytest.raises((errors.ExclusionViolation, errors.UniqueViolation)):
-        world.forget(old["id"], False)
-
-
 @pytest.mark.parametrize("end", [None, 30, 15], ids=["open", "ended after", "ended before"])
 @pytest.mark.parametrize("later", [["Paris"], ["Paris", "Rome"], ["Rome", "Paris"]])
 def test_a_forgotten_version_comes_back_until_the_next_one_begins(world: World, later: list[str], end: int | None) -> None:
