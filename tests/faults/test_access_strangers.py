@@ -71,7 +71,11 @@ def attempt(session: Session, statement: sql.Composable, *parameters: Any) -> bo
 
 
 @pytest.fixture
-def strangers(start_service: Callable[..., Service]) -> Iterator[Callable[..., tuple[Api, Stranger]]]:
+def strangers(
+    start_service: Callable[..., Service], monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[..., tuple[Api, Stranger]]]:
+    for pause in ("STOP_EVERY", "STOP_SELDOM"):  # between looks for sessions that idle or that others wait for
+        monkeypatch.setattr(f"service.worker.worker.{pause}", 0.2)
     with ExitStack() as stack:
 
         def made(timeout: str = "1h") -> tuple[Api, Stranger]:
@@ -139,7 +143,7 @@ def test_advisory_locks_and_large_objects_are_not_for_logins(strangers: Callable
 @pytest.mark.row("X9")
 @pytest.mark.parametrize("how", ["idle", "idle in a transaction"])
 def test_a_session_that_idles_ends_whatever_it_has_set(strangers: Callable[..., tuple[Api, Stranger]], how: str) -> None:
-    _, stranger = strangers("1s")
+    _, stranger = strangers("100ms" if how == "idle" else "1s")  # idle alone, twenty times that
     session = stranger.session(autocommit=how == "idle")
     session.execute("select 1")
     with stranger.database.admin() as admin:
