@@ -124,7 +124,7 @@ def test_the_token_of_a_session_is_no_key(home: Any, browser: httpx.Client, keye
         problem(other.get("/agents/me", headers={"Cookie": f"{COOKIE}={'x' * 43}"}), 401, "unauthorized")
 
 
-def test_who_leaves_has_no_session_any_more(home: Any, browser: httpx.Client) -> None:
+def test_a_guest_that_leaves_loses_its_sessions(home: Any, browser: httpx.Client) -> None:
     sign_in(browser, make_key(home)["key"])
     token = browser.cookies[COOKIE]
     reply = browser.delete(KEY)
@@ -155,7 +155,7 @@ def test_who_leaves_has_no_session_any_more(home: Any, browser: httpx.Client) ->
         ({}, 200, 403),
     ],
 )
-def test_what_rests_on_a_cookie_alone_must_come_from_a_page_of_this_origin(
+def test_a_request_by_cookie_alone_must_come_from_a_page_of_this_origin(
     home: Any, keyed: Service, headers: dict[str, str], read: int, written: int
 ) -> None:
     key = make_key(home)["key"]

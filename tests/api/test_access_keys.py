@@ -275,7 +275,7 @@ def test_to_an_admin_elsewhere_there_is_neither_the_agent_nor_its_key(api: Api, 
 # The namespace of a request that names none
 
 
-def test_what_is_not_there_is_told_of_the_namespace_that_the_key_means(api: Api, guarded: Service) -> None:
+def test_an_absent_thing_is_told_of_the_namespace_that_the_key_means(api: Api, guarded: Service) -> None:
     with as_holder(guarded, make_key(api, "reader")["key"]) as client:
         told = problem(client.get("/memories/nothing/history"), 404, "not-found")
     assert told["detail"] == f"no memory and no lineage 'nothing' in namespace '{api.namespace}'"

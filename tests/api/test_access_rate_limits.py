@@ -226,7 +226,7 @@ def still(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.anyio
 @pytest.mark.usefixtures("still")
 @pytest.mark.parametrize("path", ["/api/v1/memories", "/mcp", "/mcp/reference-memory", "/mcp/claude-memory"])
-async def test_who_sends_many_wrong_keys_of_one_beginning_is_told_to_wait(path: str) -> None:
+async def test_a_caller_with_many_wrong_keys_of_one_beginning_is_told_to_wait(path: str) -> None:
     gates = Gates(Settings(_env_file=None, require_keys=True, wrong_keys=20))
     asked = [await gates.ask(f"loci_01234567_{n}", f"192.0.2.{n}", path=path) for n in range(22)]
     assert [one.status_code for one in asked] == [401] * 20 + [429] * 2
@@ -237,7 +237,7 @@ async def test_who_sends_many_wrong_keys_of_one_beginning_is_told_to_wait(path: 
 
 @pytest.mark.anyio
 @pytest.mark.usefixtures("still")
-async def test_where_addresses_are_those_of_clients_one_that_sends_many_wrong_keys_is_told_to_wait() -> None:
+async def test_a_client_address_that_sends_many_wrong_keys_is_told_to_wait() -> None:
     gates = Gates(Settings(_env_file=None, require_keys=True, wrong_keys=20, trusted_proxies="none"))
     assert [(await gates.ask(f"loci_{n:08}_x")).status_code for n in range(22)] == [401] * 20 + [429] * 2
     assert (await gates.ask("wrong", "192.0.2.2")).status_code == 401  # others are not
@@ -290,7 +290,7 @@ def test_behind_a_proxy_many_wrong_keys_keep_out_no_key_that_was_not_used_yet(se
 
 
 @pytest.mark.usefixtures("still")
-def test_what_a_proxy_says_of_addresses_is_believed_of_those_that_are_trusted_alone(service: Service) -> None:
+def test_only_trusted_proxies_are_believed_about_addresses(service: Service) -> None:
     wrong = {"Authorization": "Bearer loci_wrong"}
     found = {}
     for proxies in ("127.0.0.0/8", "192.0.2.1"):

@@ -407,7 +407,7 @@ def test_a_session_says_what_it_was_shown_and_ends(client: LociClient) -> None:
     assert [event.kind for event in client.sessions.list_feedback(session_id="s")] == ["confirmation"]
 
 
-def test_what_is_said_about_the_work_of_an_agent_is_noted_and_listed(client: LociClient) -> None:
+def test_a_signal_about_an_agents_work_is_noted_and_listed(client: LociClient) -> None:
     written = client.memories.write("Mails go out at once")
     signals = [
         SignalInput(kind="correction", content="ask before you mail", memory_id=written.id),

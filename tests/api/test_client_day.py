@@ -222,7 +222,7 @@ def test_every_turn_is_there_once_and_in_order(day: Day) -> None:
     assert [turn["role"] for turn in turns[:2]] == ["user", "assistant"]
 
 
-def test_what_expired_is_gone_and_the_rest_is_there(day: Day) -> None:
+def test_expired_entries_go_and_the_others_stay(day: Day) -> None:
     flash = "patrol/heartbeat/flash"
     eventually(lambda: day.user.client.get(f"/working-memory/{flash}").status_code == 404)
     assert "flash" not in day.user.client.post("/working-memory/search", json={"query": "moment", "prefix": "patrol"}).text

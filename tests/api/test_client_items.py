@@ -106,5 +106,5 @@ def test_a_session_of_the_openai_agents_sdk_keeps_to_its_protocol(api: Api) -> N
         (IMAGE, ""),
     ],
 )
-def test_what_an_item_says_is_its_text(item: dict[str, Any], text: str) -> None:
+def test_an_item_is_read_as_its_text(item: dict[str, Any], text: str) -> None:
     assert text_of(item) == text

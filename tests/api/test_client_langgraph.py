@@ -123,7 +123,7 @@ class Overtaken(httpx.HTTPTransport):
 
 
 @pytest.mark.parametrize("there", [False, True], ids=["the first", "a later one"])
-def test_of_two_puts_at_once_with_the_same_text_the_second_holds(store: LociStore, api: Api, there: bool) -> None:
+def test_the_second_of_concurrent_puts_of_one_text_holds(store: LociStore, api: Api, there: bool) -> None:
     def put(store: LociStore, n: int) -> None:
         store.put(USER, "a", {"text": "one", "n": n}, index=["text"])
 
@@ -224,7 +224,7 @@ def test_a_batch_reads_what_was_there_before_it_writes(store: LociStore) -> None
     assert store.get(USER, "a").value == {"n": 2}  # type: ignore[union-attr]
 
 
-def test_of_puts_and_deletes_of_a_key_the_last_counts(store: LociStore) -> None:
+def test_the_last_put_or_delete_of_a_key_counts(store: LociStore) -> None:
     store.batch([PutOp(USER, "a", {"n": 1}), PutOp(USER, "a", None), PutOp(USER, "b", None), PutOp(USER, "b", {"n": 2})])
     assert keys(store.search(())) == ["b"]
 

@@ -74,9 +74,7 @@ BUSY = [502, 503, 504, 429]
 @pytest.mark.parametrize(
     "call", [lambda c: c.server.health(), lambda c: c.graph.touch_entities([UUID(int=1)])], ids=["read", "write"]
 )
-def test_what_fails_in_passing_is_sent_again(
-    script: Callable[..., Script], failure: Any, call: Callable[[LociClient], Any]
-) -> None:
+def test_a_passing_failure_is_sent_again(script: Callable[..., Script], failure: Any, call: Callable[[LociClient], Any]) -> None:
     good = reply(200, {**HEALTHY, **COUNT})
     service = script(failure if isinstance(failure, type) else reply(failure), good)
     assert call(service.client())
@@ -84,7 +82,7 @@ def test_what_fails_in_passing_is_sent_again(
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 410, 413, 415, 422, 500])
-def test_what_fails_for_good_is_sent_once(script: Callable[..., Script], status: int) -> None:
+def test_a_permanent_failure_is_sent_once(script: Callable[..., Script], status: int) -> None:
     service = script(reply(status))
     with pytest.raises(LociError) as raised:
         service.client().server.health()
@@ -113,7 +111,7 @@ def test_a_read_carries_no_key(script: Callable[..., Script]) -> None:
     assert "Idempotency-Key" not in service.requests[0].headers
 
 
-def test_what_cannot_be_repeated_is_sent_again_only_if_it_never_left(script: Callable[..., Script]) -> None:
+def test_an_unrepeatable_call_is_sent_again_only_if_it_never_left(script: Callable[..., Script]) -> None:
     made = {"id": str(UUID(int=1)), "agent_id": str(UUID(int=2)), "name": "k", "role": "reader", "key": "loci_…"}
     made |= {"created_at": "2026-01-01T00:00:00Z", "scope": "admin"}
     made |= dict.fromkeys(
@@ -250,7 +248,7 @@ def test_an_error_reads_as_a_sentence_with_its_fields_and_its_hint(script: Calla
     assert str(raised.value) == "2 items are wrong; items[1].layer: must be 0 to 3 (See /docs.)"
 
 
-def test_what_the_environment_says_is_used(script: Callable[..., Script], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_client_uses_the_environment(script: Callable[..., Script], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LOCI_URL", "http://elsewhere:1")
     monkeypatch.setenv("LOCI_KEY", "k")
     monkeypatch.setenv("LOCI_NAMESPACE", "team")

@@ -211,7 +211,7 @@ def test_a_walk_that_was_cut_short_is_said_so_in_the_recall(api: Api, alice: dic
 # Feedback
 
 
-def test_what_was_injected_and_recalled_by_words_in_its_session_raises_its_aspect(api: Api, alice: dict[str, str]) -> None:
+def test_a_shown_memory_recalled_by_words_in_its_session_raises_its_aspect(api: Api, alice: dict[str, str]) -> None:
     noted = ok(api.post("/feedback", {"session_id": "s", "injected": [alice["tea"], alice["nuts"]]}))
     assert (sorted(noted["injected"]), noted["confirmed"]) == (sorted([alice["tea"], alice["nuts"]]), [])
     api.recall("green tea")
@@ -229,7 +229,7 @@ def test_what_was_injected_and_recalled_by_words_in_its_session_raises_its_aspec
 
 
 @pytest.mark.parametrize("arms", [["walk"], ["graph"]])
-def test_what_other_arms_find_is_no_hit(api: Api, alice: dict[str, str], arms: list[str]) -> None:
+def test_a_find_of_other_arms_is_no_hit(api: Api, alice: dict[str, str], arms: list[str]) -> None:
     ok(api.post("/feedback", {"session_id": "s", "injected": [alice["tea"]]}))
     api.recall("Alice tea", session_id="s", arms=arms)
     assert ok(api.post("/sessions/s/end"))["hit"] == 0

@@ -157,7 +157,7 @@ def test_a_wrong_change_of_an_attribute_is_refused_by_name(api: Api, changes: di
     assert field in errors[0]["field"] or field == "body"
 
 
-def test_what_is_not_there_is_not_found(api: Api) -> None:
+def test_an_absent_thing_is_not_found(api: Api) -> None:
     problem(api.get("/entities/nobody/aspects"), 404, "not-found")
     problem(api.post("/entities/nobody/aspects", {"name": "x"}), 404, "not-found")
     problem(api.post(f"/aspects/{uuid4()}/attributes", {"content": "x"}), 404, "not-found")

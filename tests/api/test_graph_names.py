@@ -52,7 +52,7 @@ def test_a_german_noun_is_no_name(text: str, names: list[str]) -> None:
     assert find_names(text) == names
 
 
-def test_where_the_words_do_not_tell_the_language_the_namespace_does() -> None:
+def test_the_namespace_decides_the_language_where_words_do_not() -> None:
     assert find_names("früh Zahnarzt angerufen", language="german") == []
     assert find_names("früh Zahnarzt angerufen", language="english") == ["Zahnarzt"]
 

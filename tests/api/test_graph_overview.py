@@ -57,7 +57,7 @@ def test_an_overview_of_a_past_moment_shows_what_held_then(api: Api, petra: dict
     assert petra["id"] == then["entity"]["id"]
 
 
-def test_what_was_not_known_then_is_not_there(api: Api, petra: dict[str, Any]) -> None:
+def test_an_entity_unknown_at_a_moment_is_not_found(api: Api, petra: dict[str, Any]) -> None:
     assert petra
     problem(api.client.get("/entities/Petra/overview", params={"known_at": "2001-01-01T00:00:00Z"}), 404, "not-found")
 

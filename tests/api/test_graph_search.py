@@ -137,7 +137,7 @@ def test_a_split_makes_an_entity_and_is_undone(api: Api) -> None:
         ("/merges/00000000-0000-7000-8000-000000000005/undo", None, 404, "not-found"),
     ],
 )
-def test_what_cannot_be_done_is_a_problem_and_changes_nothing(api: Api, path: str, body: Any, status: int, slug: str) -> None:
+def test_an_impossible_change_is_a_problem_and_changes_nothing(api: Api, path: str, body: Any, status: int, slug: str) -> None:
     entity(api, "Bob")
     entity(api, "Ann")
     problem(api.post(path, body), status, slug)
@@ -166,7 +166,7 @@ def at_once(count: int, work: Any) -> list[Any]:
 
 
 @pytest.mark.parametrize("both_ways", [False, True])
-def test_of_many_merges_of_one_pair_at_once_one_is_made(api: Api, both_ways: bool) -> None:
+def test_concurrent_merges_of_a_pair_make_one(api: Api, both_ways: bool) -> None:
     for name in ("A", "B"):
         ok(api.post("/edges", {"source": name, "type": "t", "target": "C"}), 201)
 

@@ -59,7 +59,7 @@ def test_every_origin_is_none_of_a_service_without_keys(service_database: Databa
 
 
 @pytest.mark.parametrize("wrong", ["app.example", "https://app.example/", "https://app.example/path", "https://", "null"])
-def test_what_is_no_origin_is_refused_and_named(wrong: str) -> None:
+def test_an_invalid_origin_is_refused_and_named(wrong: str) -> None:
     with pytest.raises(ValidationError, match=r"is no origin: expected a scheme, a host and a port"):
         Settings(_env_file=None, cors_origins=wrong)
 

@@ -153,7 +153,7 @@ LARGEST: dict[str, tuple[str, Callable[[], Any]]] = {
 
 
 @pytest.mark.parametrize("body", LARGEST)
-def test_what_is_as_large_as_it_may_be_does_not_hold_it_either(api: Api, body: str) -> None:
+def test_the_largest_allowed_body_does_not_hold_the_loop(api: Api, body: str) -> None:
     path, make = LARGEST[body]
     data = json.dumps(make()).encode()
     held = held_for_long(api, lambda: api.post(path, content=data, headers=JSON))
@@ -174,7 +174,7 @@ def test_a_body_of_too_many_values_is_told_how_many_may_be(api: Api) -> None:
     assert f"nested more than {DEEPEST_LEVELS} levels" in problem(reply, 422, "invalid-request")["detail"]
 
 
-def test_of_many_errors_a_hundred_are_told_and_all_are_counted(api: Api) -> None:
+def test_a_hundred_errors_are_told_and_all_are_counted(api: Api) -> None:
     body = problem(api.post("/memories/erase", {"ids": ["x"] * 500}), 422, "invalid-request")
     assert (len(body["errors"]), body["detail"].endswith("500 fields are wrong")) == (100, True)
     body = problem(api.post("/memories/erase", {"ids": ["x"] * 9000}), 422, "invalid-request")

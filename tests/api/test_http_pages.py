@@ -145,7 +145,7 @@ def test_the_metrics_ask_for_their_key_where_there_is_one(keyed: Service, author
 
 
 @pytest.mark.parametrize("authorization", ["", "Bearer", "Bearer None", "Bearer an-api-key"])
-def test_where_keys_are_required_the_metrics_are_closed_until_they_have_a_key(guarded: Service, authorization: str) -> None:
+def test_metrics_are_closed_until_they_have_a_key_where_keys_are_required(guarded: Service, authorization: str) -> None:
     with guarded.client() as client:
         found = problem(client.get("http://loci/metrics", headers={"Authorization": authorization}), 401, "unauthorized")
         assert "LOCI_METRICS_KEY" in found["hint"]

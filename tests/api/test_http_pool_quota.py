@@ -78,7 +78,7 @@ def test_a_namespace_that_holds_its_share_leaves_the_rest_to_others(start_servic
 
 
 @pytest.mark.anyio
-async def test_who_waits_beyond_a_share_holds_up_nobody_behind() -> None:
+async def test_a_caller_beyond_its_share_holds_up_nobody_behind() -> None:
     shares = PoolQuota(4, ShareLimits(wait=60), clock=lambda: 0.0)
     greedy, other = shares.list_names(b"greedy", "a"), shares.list_names(b"other", "b")
     await shares.take_place(greedy)
@@ -94,7 +94,7 @@ async def test_who_waits_beyond_a_share_holds_up_nobody_behind() -> None:
 
 
 @pytest.mark.anyio
-async def test_who_leaves_the_line_takes_nothing_along() -> None:
+async def test_a_caller_that_leaves_the_line_takes_nothing_along() -> None:
     shares = PoolQuota(2, ShareLimits(wait=60, waiting=2))
     names = shares.list_names(b"key", "a")
     await shares.take_place(names)
@@ -118,7 +118,7 @@ async def test_a_key_that_names_no_namespace_counts_where_it_leads() -> None:
 
 
 @pytest.mark.anyio
-async def test_who_holds_much_for_long_has_one_connection_while_others_ask_and_all_of_its_share_once_they_do_not() -> None:
+async def test_a_heavy_caller_has_one_connection_while_others_ask_and_its_share_afterwards() -> None:
     now = 0.0
     shares = PoolQuota(10, ShareLimits(wait=60), clock=lambda: now)
     busy, other = shares.list_names(b"busy", "a"), shares.list_names(b"other", "b")
@@ -143,7 +143,7 @@ async def test_who_holds_much_for_long_has_one_connection_while_others_ask_and_a
 
 
 @pytest.mark.anyio
-async def test_who_waits_because_others_ask_is_let_in_once_they_have_stopped_though_nobody_gives_back(
+async def test_a_waiting_caller_is_let_in_once_others_have_stopped_asking(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     now = 0.0
@@ -164,7 +164,7 @@ async def test_who_waits_because_others_ask_is_let_in_once_they_have_stopped_tho
 
 
 @pytest.mark.anyio
-async def test_who_is_at_work_much_of_the_time_stands_back_while_others_ask() -> None:
+async def test_a_busy_caller_is_served_at_low_priority_while_others_ask() -> None:
     now = 0.0
     shares = PoolQuota(10, ShareLimits(), clock=lambda: now)
     busy, other = shares.list_names(b"busy", "a"), shares.list_names(b"other", "b")

@@ -66,7 +66,7 @@ def rest(connection: socket.socket) -> bytes:
         "half a second one",
     ],
 )
-def test_what_does_not_come_to_its_end_is_ended(quick: Service, sent: bytes, came: bytes) -> None:
+def test_an_endless_request_is_ended(quick: Service, sent: bytes, came: bytes) -> None:
     gate = threading.Event()
     assert quick.loop
     quick.loop.call_soon_threadsafe(gate.wait, PATIENCE)  # what is sent is there before anybody counts

@@ -100,7 +100,7 @@ FOR_THE_OPERATOR = {
 
 
 @pytest.mark.parametrize("why", FOR_THE_OPERATOR)
-def test_what_the_operator_must_mend_ends_no_job_and_it_goes_on_with_other_settings(asked: Jobs, why: str) -> None:
+def test_a_refusal_for_the_operator_ends_no_job_and_it_goes_on_with_other_settings(asked: Jobs, why: str) -> None:
     async def refused(work: Resources, job: Job) -> None:
         if work.settings.llm.model != "mended":
             raise FOR_THE_OPERATOR[why]
@@ -190,7 +190,7 @@ def test_a_running_job_that_is_cancelled_stops_and_has_changed_nothing(asked: Jo
 
 
 @pytest.mark.row("X9")
-def test_whatever_a_stranger_notifies_stops_no_job_and_no_worker(asked: Jobs) -> None:
+def test_notices_of_a_stranger_stop_no_job_and_no_worker(asked: Jobs) -> None:
     held = Held()
     job = asked.ask()
     with running(asked.database, {"enrich": held}), asked.database.admin() as stranger:  # any login may notify

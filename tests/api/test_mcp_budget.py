@@ -75,7 +75,7 @@ def test_the_text_of_every_reading_tool_fits_its_room(crowded: Api, name: str, r
 
 
 @pytest.mark.parametrize("name", ["search_memory", "recall", "memory_history", "describe", "get_context", "search_working_memory"])
-def test_what_is_left_out_is_said_with_how_to_get_it(crowded: Api, name: str) -> None:
+def test_an_omission_is_told_with_how_to_get_the_rest(crowded: Api, name: str) -> None:
     with over_http(crowded.service, **{"X-Namespace": crowded.namespace}) as tools:
         more = {"repeat": True} if name == "get_context" else {}
         short = tools.text(name, **EVERY[name], **more, max_chars=2500)

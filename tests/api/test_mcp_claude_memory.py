@@ -132,7 +132,7 @@ def test_no_file_stands_where_another_is_a_folder(tools: Tools) -> None:
     assert "is a file, not a directory" in tools.error("create", path="/memories/a/b/c", file_text="x")
 
 
-def test_of_edits_at_one_moment_none_is_lost(api: Api, tools: Tools) -> None:
+def test_concurrent_edits_are_all_kept(api: Api, tools: Tools) -> None:
     tools.text("create", path=NOTES, file_text="begin\n")
 
     def add(number: int) -> int:
@@ -147,7 +147,7 @@ def test_of_edits_at_one_moment_none_is_lost(api: Api, tools: Tools) -> None:
 WAITING = "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database() and strpos(query, %s) > 0"
 
 
-def test_of_a_file_and_a_folder_of_one_name_at_one_moment_the_second_is_refused(api: Api, tools: Tools) -> None:
+def test_a_file_beside_a_folder_of_its_name_is_refused(api: Api, tools: Tools) -> None:
     """The first waits for somebody who reads an old file of that name, and looked whether the path is free before."""
     tools.text("create", path="/memories/a", file_text="old")
     tools.text("delete", path="/memories/a")

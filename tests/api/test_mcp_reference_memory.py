@@ -76,7 +76,7 @@ def test_the_nine_tools_are_those_of_the_reference_server(tools: Tools) -> None:
 
 
 @pytest.mark.row("X10")
-def test_what_is_created_is_read_as_it_was_stated_in_data_and_text(tools: Tools) -> None:
+def test_a_new_entity_is_read_as_stated_in_data_and_text(tools: Tools) -> None:
     created = tools.ask("create_entities", entities=[LANTERN, ADA])
     assert created.structured_content == {"entities": [LANTERN, ADA]}
     assert created.content[0].text == json.dumps([LANTERN, ADA], indent=2)  # type: ignore[union-attr]
@@ -104,7 +104,7 @@ def test_observations_are_added_once_and_to_known_entities_alone(tools: Tools) -
     assert tools("read_graph")["entities"][0]["observations"] == [*LANTERN["observations"], "Has 3 users"]
 
 
-def test_what_is_searched_stands_in_name_type_or_observation_and_brings_its_relations(tools: Tools) -> None:
+def test_a_search_of_nodes_reads_name_type_and_observations_and_brings_relations(tools: Tools) -> None:
     tools("create_entities", entities=[LANTERN, ADA, {"name": "Boat", "entityType": "", "observations": []}])
     tools("create_relations", relations=[OWNS])
     assert names(tools("search_nodes", query="RUST")) == ["Lantern"]
@@ -160,9 +160,7 @@ WAITING = """select from pg_stat_activity where wait_event_type = 'Lock' and dat
 
 
 @pytest.mark.parametrize(("tool", "named", "deleted"), TOGETHER, ids=["entities", "relations"])
-def test_what_another_deletes_meanwhile_is_deleted(
-    api: Api, tools: Tools, tool: str, named: dict[str, Any], deleted: LiteralString
-) -> None:
+def test_a_concurrent_deletion_holds(api: Api, tools: Tools, tool: str, named: dict[str, Any], deleted: LiteralString) -> None:
     tools("create_entities", entities=[LANTERN, ADA])
     tools("create_relations", relations=[OWNS])
     database = api.service.database
@@ -185,7 +183,7 @@ def test_the_graph_is_the_one_that_loci_recalls_and_traverses(api: Api, tools: T
     assert tools("read_graph")["entities"] == [LANTERN, ADA]
 
 
-def test_what_is_shown_says_whose_each_observation_is(api: Api, tools: Tools) -> None:
+def test_shown_observations_say_whose_they_are(api: Api, tools: Tools) -> None:
     rosa = {"name": "Rosa", "entityType": "person", "observations": ["Lives in Braga", "Allergic to nuts"]}
     emil = {"name": "Emil", "entityType": "person", "observations": ["Lives in Kiel", "Vegetarian"]}
     tools("create_entities", entities=[rosa, emil])
@@ -223,7 +221,7 @@ def test_an_entity_may_be_named_like_an_id(tools: Tools) -> None:
     assert tools("read_graph")["entities"] == [named]
 
 
-def test_what_is_empty_or_of_another_type_is_refused_by_name(tools: Tools) -> None:
+def test_an_empty_or_mistyped_field_is_refused_by_name(tools: Tools) -> None:
     assert "observation" in tools.error("create_entities", entities=[{**ADA, "observations": [" "]}])
     assert "name must not be empty" in tools.error("create_entities", entities=[{**ADA, "name": ""}])
     assert "entities.0.entityType" in tools.error("create_entities", entities=[{"name": "x", "observations": []}])

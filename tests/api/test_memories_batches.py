@@ -236,7 +236,7 @@ NOWHERE = str(uuid4())
         ({"content": "x", "edges": [{"source": "Al", "type": "t", "target": NOWHERE}]}, "items[7].edges[0].target", 404),
     ],
 )
-def test_what_the_database_refuses_in_an_atomic_batch_is_named_by_index_and_field(
+def test_an_item_that_the_database_refuses_in_an_atomic_batch_is_named_by_index_and_field(
     api: Api, item: dict[str, Any], field: str, status: int
 ) -> None:
     items: list[Any] = [{"content": f"m{n}", "lineage": f"l{n % 3}"} for n in range(20)]

@@ -64,7 +64,7 @@ def test_remember_names_what_a_message_may_outdate(api: Api) -> None:
     assert [row["content"] for row in decision["unsettled"]] == ["I go fencing twice a week"]
 
 
-def test_what_another_says_of_himself_is_not_outdated(api: Api) -> None:
+def test_a_first_person_statement_of_another_is_not_outdated(api: Api) -> None:
     retain(api, "I go fencing twice a week", source="Bea")
     (decision,) = retain(api, "I have taken up rowing", source="Ann")
     assert decision["unsettled"] == []
@@ -116,7 +116,7 @@ def test_a_verdict_closes_the_pair_and_undoing_it_opens_it_again(
 
 
 @pytest.mark.row("M12")
-def test_of_two_who_settle_at_once_the_second_is_told_what_is_not_current(api: Api, pair: tuple[str, str]) -> None:
+def test_the_second_of_concurrent_settlers_is_told_what_is_not_current(api: Api, pair: tuple[str, str]) -> None:
     with ThreadPoolExecutor(2) as pool:
         answers = list(pool.map(lambda verdict: settle(api, *pair, verdict), ["replaces", "corrects"]))
     first, second = sorted(answers, key=lambda answer: answer.status_code)
@@ -124,7 +124,7 @@ def test_of_two_who_settle_at_once_the_second_is_told_what_is_not_current(api: A
     assert f"memory {pair[1]} is not current" in problem(second, 409, "conflict")["detail"]
 
 
-def test_what_is_not_there_and_what_is_no_verdict_is_refused(api: Api, pair: tuple[str, str]) -> None:
+def test_an_unknown_memory_or_verdict_is_refused(api: Api, pair: tuple[str, str]) -> None:
     problem(settle(api, pair[0], pair[0]), 422, "invalid-request")
     problem(settle(api, *pair, "maybe"), 422, "invalid-request")
     problem(settle(api, pair[0], "00000000-0000-0000-0000-000000000009"), 404, "not-found")

@@ -108,7 +108,7 @@ def test_a_correction_takes_the_place_of_what_was_wrong_and_known_at_tells_it_fr
     assert wrong["valid_from"] == wrong["valid_to"]
 
 
-def test_what_replaces_a_memory_is_the_next_version_of_its_lineage_whichever_version_is_named(api: Api, city: list[Any]) -> None:
+def test_a_replacement_is_the_next_version_whichever_version_is_named(api: Api, city: list[Any]) -> None:
     for named, place in ((city[0], "Rome"), (city[1], "Kiel")):
         new = api.write(f"Alice lives in {place}", replaces=named["id"])
         assert new["lineage"] == "city"
@@ -119,7 +119,7 @@ def test_what_replaces_a_memory_is_the_next_version_of_its_lineage_whichever_ver
     assert (second["lineage"], second["version"]) == (first["lineage"], 2)
 
 
-def test_what_began_later_than_thought_lets_the_statement_before_it_last_longer(api: Api, city: list[Any]) -> None:
+def test_a_corrected_later_beginning_lets_the_statement_before_it_last_longer(api: Api, city: list[Any]) -> None:
     api.write("Alice lives in Paris since summer", corrects=city[1]["id"], valid_from="2022-07-01T00:00:00Z")
     assert contents(ok(api.get("/memories", as_of=LATER))) == ["Alice lives in Oslo"]
     assert contents(ok(api.get("/memories"))) == ["Alice lives in Paris since summer"]
@@ -146,7 +146,7 @@ def test_a_correction_or_replacement_of_nothing_is_refused(
     assert api.size() == before
 
 
-def test_what_was_corrected_once_is_not_corrected_again(api: Api, city: list[Any]) -> None:
+def test_a_corrected_memory_is_not_corrected_again(api: Api, city: list[Any]) -> None:
     api.write("Alice lived in Bergen", corrects=city[0]["id"])
     problem(api.post("/memories", {"content": "Alice lived in Bodø", "corrects": city[0]["id"]}), 409, "conflict")
 
@@ -285,7 +285,7 @@ def test_a_moment_that_is_none_is_refused_by_name(api: Api, city: list[Any], pat
 
 
 @pytest.mark.parametrize("way", ["restore", "patch"])
-def test_what_a_duplicate_took_the_place_of_does_not_come_back_and_the_duplicate_is_named(api: Api, way: str) -> None:
+def test_a_memory_replaced_by_a_duplicate_stays_away_and_the_duplicate_is_named(api: Api, way: str) -> None:
     old = api.write("Bob likes tea")
     path = f"/memories/{old['id']}"
     ok(api.client.patch(path, json={"valid_to": old["valid_from"]}) if way == "patch" else api.client.delete(path))

@@ -34,7 +34,7 @@ def said(text: str, name: str | None = None) -> dict[str, str]:
 
 @pytest.mark.row("M11")
 @pytest.mark.parametrize(("one", "other"), PAIRS)
-def test_what_users_say_in_categories_of_their_own_ends_nothing_of_others(api: Api, one: str, other: str) -> None:
+def test_statements_in_users_own_categories_end_nothing_of_others(api: Api, one: str, other: str) -> None:
     retain(api, one, category="users/ada")
     retain(api, other, category="users/ben")
     assert (texts(api, category="users/ada"), texts(api, category="users/ben")) == ([one], [other])
@@ -42,7 +42,7 @@ def test_what_users_say_in_categories_of_their_own_ends_nothing_of_others(api: A
 
 @pytest.mark.row("M11")
 @pytest.mark.parametrize(("one", "other"), PAIRS)
-def test_what_users_say_through_one_agent_ends_nothing_of_others(api: Api, one: str, other: str) -> None:
+def test_statements_of_users_through_one_agent_end_nothing_of_others(api: Api, one: str, other: str) -> None:
     remember(api, said(one), user="ada")
     remember(api, said(other), user="ben")
     retain(api, other, user="cleo")
@@ -51,7 +51,7 @@ def test_what_users_say_through_one_agent_ends_nothing_of_others(api: Api, one: 
 
 
 @pytest.mark.parametrize(("one", "other"), PAIRS)
-def test_what_one_user_says_later_ends_what_the_same_one_said(api: Api, one: str, other: str) -> None:
+def test_a_users_later_statement_ends_an_earlier_one_of_the_same_user(api: Api, one: str, other: str) -> None:
     retain(api, one, user="Ada")
     retain(api, other, user="ada")
     assert texts(api) == [other]
@@ -143,7 +143,7 @@ def test_a_category_that_would_make_two_memories_one_is_refused(api: Api) -> Non
 
 
 @pytest.mark.parametrize(("one", "other"), OPPOSITES)
-def test_what_somebody_says_of_himself_ends_the_opposite(api: Api, one: str, other: str) -> None:
+def test_a_first_person_statement_ends_its_opposite(api: Api, one: str, other: str) -> None:
     for who in ("I {}", "Priya {}s"):
         retain(api, f"{who.format(one)} the new tool.", source="ann")
         retain(api, f"{who.format(other)} the new tool.", source="ann")

@@ -86,7 +86,7 @@ def test_usage_of_another_day_is_that_days(api: Api) -> None:
 @pytest.mark.parametrize(
     "path", ["/model-calls?limit=0", "/model-calls?cursor=x", "/model-calls?job_id=x", "/model-usage?day=yesterday"]
 )
-def test_what_is_no_question_is_refused(api: Api, path: str) -> None:
+def test_an_invalid_query_of_calls_is_refused(api: Api, path: str) -> None:
     problem(api.client.get(path), 422, "invalid-request")
 
 

@@ -103,7 +103,7 @@ def test_times_and_an_erased_memory(api: Api) -> None:
     assert ids[0] not in columns["id"]
 
 
-def test_what_is_erased_while_the_axes_are_found_is_not_left_in_them(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_erasure_during_the_search_for_axes_leaves_nothing_in_them(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     ids = write(api, cloud(1, 9), 0)
     found: list[Any] = []
 
@@ -122,7 +122,7 @@ def test_what_is_erased_while_the_axes_are_found_is_not_left_in_them(api: Api, m
         assert owner.execute(statement, [api.namespace]).fetchone() == (pytest.approx(found[1]["mean"].tolist()),)
 
 
-def test_of_what_is_erased_all_the_time_no_map_is_made(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_map_is_made_of_memories_that_are_erased_all_the_time(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     ids = write(api, cloud(1, 9), 0)
 
     def slow(sampled: Any) -> Any:

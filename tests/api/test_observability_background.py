@@ -68,7 +68,7 @@ async def test_a_task_that_ends_is_started_again_and_takes_no_other_with_it(capl
 
 
 @pytest.mark.anyio
-async def test_what_a_task_raises_at_its_end_keeps_none_from_ending(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_error_at_the_end_of_a_task_keeps_none_from_ending(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(supervision, "RESTARTS", Backoff(3600.0, 3600.0))  # nobody waits for that at the end
     background, ended = Supervisor(), []
 
@@ -156,7 +156,7 @@ def settled(api: Api) -> bool:
     return bool(row["pending_embeddings"] == row["pending_names"] == 0)
 
 
-def test_what_another_process_writes_is_worked_at_though_no_work_looks_by_itself(
+def test_a_worker_works_at_writes_of_another_process(
     start_service: Callable[..., Service], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for every in ("TIDY_EVERY", "FOLLOW_EVERY"):

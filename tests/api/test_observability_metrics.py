@@ -96,7 +96,7 @@ def test_an_arm_that_was_not_asked_is_not_counted(api: Api) -> None:
     assert grown == {"lexical", "entities", "neighbours"}
 
 
-def test_what_waits_is_counted_with_its_age_by_queue(idle: Api) -> None:
+def test_waiting_rows_are_counted_with_their_age_by_queue(idle: Api) -> None:
     with idle.service.database.admin() as admin:
         admin.execute("insert into loci_data.embedding_models (name, dimensions, active) values ('m', 8, true)")
     for n in range(3):

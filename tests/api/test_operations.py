@@ -108,7 +108,7 @@ def test_a_call_over_rest_is_one_operation(
     assert [new["id"] for new in listed(api, via="rest") if new["id"] not in before] == [row["id"]]
 
 
-def test_what_is_listed_right_after_a_write_has_all_its_counts(start_service: Callable[..., Service]) -> None:
+def test_a_list_right_after_a_write_has_all_its_counts(start_service: Callable[..., Service]) -> None:
     with new_api(start_service(worker=False)) as api:  # nobody else gives changes their positions
         response = api.post("/memories", {"content": "tea", "entities": [{"name": "Alice"}]})
         (first, *_) = listed(api)
@@ -292,7 +292,7 @@ def test_the_client_reads_the_log(api: Api) -> None:
         assert [(c.kind, c.content) for c in client.operations.list_changes(row.id)] == [("memory", "tea")]
 
 
-def test_what_is_in_the_log_is_json_as_it_was_written(api: Api) -> None:
+def test_the_log_keeps_json_as_it_was_written(api: Api) -> None:
     response = api.post("/memories", {"content": "tea", "metadata": {"a": [1, None, "ä"]}})
     (item,) = changes_of(api, response)["items"]
     assert json.loads(json.dumps(item["after"]["metadata"])) == {"a": [1, None, "ä"]}

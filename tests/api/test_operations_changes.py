@@ -157,7 +157,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("params", "field"), WRONG, ids=str)
-def test_what_cannot_be_asked_is_refused_by_name(api: Api, params: dict[str, Any], field: str) -> None:
+def test_an_impossible_question_is_refused_by_name(api: Api, params: dict[str, Any], field: str) -> None:
     assert problem(api.get("/changes", **params), 422, "invalid-request")["errors"][0]["field"] == field
     if field in {"after", "kind"}:
         assert problem(api.get("/events", **params), 422, "invalid-request")["errors"][0]["field"] == field

@@ -47,7 +47,7 @@ def test_undoing_twice_is_a_conflict_that_names_the_operation_that_undid_it(api:
     assert first in problem(undo(api, written), 409, "conflict")["detail"]
 
 
-def test_where_all_was_changed_since_and_is_skipped_nothing_is_undone_and_it_can_be_undone_later(api: Api) -> None:
+def test_an_undo_that_skips_everything_undoes_nothing_and_can_be_repeated(api: Api) -> None:
     written = api.post("/memories", {"content": "tea", "lineage": "drink"}).headers[OPERATION]
     later = api.post("/memories", {"content": "coffee", "lineage": "drink"}).headers[OPERATION]
     before = ok(api.get("/operations"))["items"]
@@ -61,7 +61,7 @@ def test_where_all_was_changed_since_and_is_skipped_nothing_is_undone_and_it_can
     assert ok(api.get("/memories"))["items"] == []
 
 
-def test_what_was_changed_since_is_a_conflict_that_names_thing_and_operation_and_changes_nothing(api: Api) -> None:
+def test_a_later_change_is_a_conflict_that_names_thing_and_operation_and_changes_nothing(api: Api) -> None:
     written = api.post("/memories/batch", {"items": [{"content": "one"}, {"content": "two"}]})
     one = ok(written)["items"][0]["id"]
     changed = api.client.patch(f"/memories/{one}", json={"tags": ["x"]})
@@ -112,7 +112,7 @@ def test_an_operation_that_does_not_exist_is_not_found(api: Api) -> None:
     problem(undo(api, "nonsense"), 422, "invalid-request")
 
 
-def test_who_may_only_read_undoes_nothing(api: Api) -> None:
+def test_a_reader_undoes_nothing(api: Api) -> None:
     written = api.post("/memories", {"content": "mine"}).headers[OPERATION]
     for body in (None, {"dry_run": True}):
         problem(api.post(f"/operations/{written}/undo", body, headers=key(api, "reader")), 403, "forbidden")
@@ -137,7 +137,7 @@ def test_settings_are_given_back_by_admins_only_and_edges_follow_the_rate(api: A
     assert ok(api.get(path))["settings"]["max_hops"] != 3
 
 
-def test_what_was_erased_cannot_come_back(api: Api) -> None:
+def test_an_erased_memory_cannot_come_back(api: Api) -> None:
     secret = api.write("a secret")["id"]
     erased = api.client.delete(f"/memories/{secret}", params={"erase": True})
     assert "for good" in problem(undo(api, erased.headers[OPERATION]), 409, "conflict")["detail"]

@@ -91,9 +91,7 @@ def test_a_link_leads_to_what_the_words_do_not(api: Api) -> None:
 @pytest.mark.parametrize(
     ("question", "found"), [("Oslo", ["Alice moved to Oslo", "she sold that flat"]), ("sold", ["she sold that flat"])]
 )
-def test_what_a_hit_may_outdate_gains_nothing_by_that_and_what_may_outdate_it_does(
-    api: Api, question: str, found: list[str]
-) -> None:
+def test_a_possibly_outdated_hit_gains_nothing_and_the_newer_one_does(api: Api, question: str, found: list[str]) -> None:
     older, newer = api.write("Alice moved to Oslo")["id"], api.write("she sold that flat")["id"]
     api.post(f"/memories/{newer}/links", {"target_id": older, "type": "contradicts", "strength": 0.9})
     assert api.found(question, arms=["lexical", "hierarchy"]) == found

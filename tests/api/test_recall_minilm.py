@@ -91,7 +91,7 @@ def test_a_namespace_that_keeps_its_texts_from_rerankers_has_nothing_read(judged
     assert (reader.texts, kept(pets)) == ([], 0)
 
 
-def test_what_comes_too_late_is_answered_without_and_read_for_the_next_time(judged: Service, pets: Api) -> None:
+def test_a_late_reading_is_left_out_and_ready_for_the_next_recall(judged: Service, pets: Api) -> None:
     counting(judged, deadline=1e-6)
     answer = pets.recall(ASKED)
     assert "reads 3 texts first" in answer["skipped"]["rerank"]

@@ -180,7 +180,9 @@ def test_a_namespace_that_lacks_what_a_filter_names_gives_nothing(orchards: tupl
     ("filters", "field"),
     [({"entity": "Nobody"}, "filters.entity"), ({"under": "00000000-0000-0000-0000-000000000007"}, "filters.under")],
 )
-def test_what_no_namespace_knows_is_not_found(orchards: tuple[Api, Api], filters: dict[str, str], field: str) -> None:
+def test_a_filter_on_something_that_no_namespace_has_is_not_found(
+    orchards: tuple[Api, Api], filters: dict[str, str], field: str
+) -> None:
     body = {"query": "apples", "namespaces": names(*orchards), "filters": filters}
     assert problem(orchards[0].post("/recall", body), 404, "not-found")["errors"][0]["field"] == field
 
@@ -259,7 +261,7 @@ def test_a_namespace_that_is_not_there_is_named(orchards: tuple[Api, Api]) -> No
 
 
 @pytest.mark.parametrize("namespaces", [[], ["Not A Name"], "all", [""], 5, ["a", None]], ids=str)
-def test_what_is_no_choice_of_namespaces_is_refused_by_field(api: Api, namespaces: Any) -> None:
+def test_an_invalid_choice_of_namespaces_is_refused_by_field(api: Api, namespaces: Any) -> None:
     body = problem(api.post("/recall", {"query": "apples", "namespaces": namespaces}), 422, "invalid-request")
     assert body["errors"][0]["field"].startswith("namespaces")
 

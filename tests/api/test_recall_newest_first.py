@@ -28,12 +28,12 @@ def homes(api: Api, question: str, **more: str) -> list[str]:
 
 
 @pytest.mark.parametrize("question", ["Where does Bob live?", "Which town is Bob living in now?", "Wo wohnt Bob?"])
-def test_of_statements_that_tell_the_same_the_latest_comes_first(told: Api, question: str) -> None:
+def test_the_latest_of_statements_of_one_fact_comes_first(told: Api, question: str) -> None:
     assert homes(told, question) == HOMES
 
 
 @pytest.mark.parametrize(("as_of", "first"), [("2022-06-01", HOMES[1]), ("2021-06-01", HOMES[2])])
-def test_what_is_latest_is_asked_at_the_moment_that_is_asked_about(told: Api, as_of: str, first: str) -> None:
+def test_the_latest_statement_is_judged_as_of_the_asked_moment(told: Api, as_of: str, first: str) -> None:
     assert homes(told, "Where did Bob live?", as_of=f"{as_of}T00:00:00Z")[0] == first
 
 
@@ -68,7 +68,7 @@ KITCHEN = (
 )
 
 
-def test_of_a_relation_that_is_not_known_values_of_one_kind_tell_the_same(api: Api) -> None:
+def test_values_of_one_kind_under_an_unknown_relation_are_the_same_fact(api: Api) -> None:
     for content, since in KITCHEN:
         api.write(content, valid_from=f"{since}T00:00:00Z")
     eventually(lambda: ok(api.get(f"/namespaces/{api.namespace}"))["pending_embeddings"] == 0)
@@ -86,14 +86,14 @@ def test_a_question_of_many_parts_is_not_narrowed_to_whom_it_names(api: Api) -> 
 
 
 @pytest.mark.parametrize("question", ["Where does the user live?", "Where do I live?"])
-def test_who_asks_of_oneself_finds_what_was_said_of_oneself(api: Api, question: str) -> None:
+def test_a_first_person_question_finds_first_person_statements(api: Api, question: str) -> None:
     for nth, content in enumerate(("I moved to Bergen last week.", "My cat is called Miso.", "The user likes green tea.")):
         api.write(content, valid_from=f"202{nth}-01-01T00:00:00Z")
     eventually(lambda: ok(api.get(f"/namespaces/{api.namespace}"))["pending_embeddings"] == 0)
     assert api.found(question)[0] == "I moved to Bergen last week."
 
 
-def test_what_tells_what_is_asked_comes_before_what_else_is_said_of_the_same(api: Api) -> None:
+def test_statements_that_answer_come_before_other_statements_of_the_subject(api: Api) -> None:
     for lineage, versions in (
         ("diet", ("Nadia follows a vegan diet.", "Nadia turned vegetarian.", "Nadia has gone low-salt.")),
         ("way", ("Nadia comes by bus.", "Nadia comes by tram now.")),

@@ -51,7 +51,7 @@ def test_nothing_found_is_an_answer(api: Api, among: int) -> None:
 
 
 @pytest.mark.row("R11")
-def test_what_answers_stays(noted: Api) -> None:
+def test_a_relevant_result_stays_above_the_threshold(noted: Api) -> None:
     answer = noted.recall(KEY, min_relevance=0.5)
     assert [result["content"] for result in answer["results"]] == [NOTES[1]]
     assert answer["results"][0]["relevance"] == answer["relevance"]
@@ -78,7 +78,7 @@ def test_each_of_several_answers_is_likely_however_few_memories_there_are(api: A
 @pytest.mark.row("R11")
 @pytest.mark.parametrize("arms", [["lexical"], ["vector"], ["lexical", "vector"]])
 @pytest.mark.parametrize("fusion", ["linear", "rrf", "relative_score"])
-def test_whatever_searched_an_answer_is_likely_and_no_answer_is_not(noted: Api, arms: list[str], fusion: str) -> None:
+def test_an_answer_is_likely_and_a_non_answer_is_not_whichever_arm_searched(noted: Api, arms: list[str], fusion: str) -> None:
     asked = {"arms": arms, "fusion": fusion}
     assert best(noted, KEY, **asked) > 0.6
     nothing = noted.recall("Which quarterly revenue forecast did marketing publish?", **asked)["relevance"]
@@ -94,7 +94,7 @@ def test_more_that_has_nothing_to_do_with_it_changes_little(api: Api) -> None:
 
 
 @pytest.mark.row("R11")
-def test_who_is_asked_about_is_who_must_have_said_it(api: Api) -> None:
+def test_relevance_asks_that_the_named_person_said_it(api: Api) -> None:
     for who, said in [
         ("Ana", "I adopted a puppy at the shelter."),
         ("Ben", "The marathon in Oslo was hot."),
@@ -116,7 +116,7 @@ def test_a_note_about_somebody_who_also_speaks_is_not_held_against_them(api: Api
 
 
 @pytest.mark.row("R11")
-def test_what_is_only_said_by_who_is_asked_about_does_not_answer(api: Api) -> None:
+def test_a_statement_by_the_subject_of_a_question_alone_does_not_answer(api: Api) -> None:
     for who, said in [
         ("Alice", "We did that for RockBot: build the index after the bulk load."),
         ("Bob", "How do I load a million rows?"),

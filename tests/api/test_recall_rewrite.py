@@ -129,7 +129,7 @@ def test_a_model_that_is_too_slow_names_the_setting_that_says_so(family: Api, en
     assert "had not answered after 2 s (LOCI_LLM__RECALL_DEADLINE)" in skipped
 
 
-def test_what_a_model_says_is_cut_to_a_few_short_lines(family: Api, endpoint: ModelServer) -> None:
+def test_rewritten_questions_are_cut_to_a_few_short_lines(family: Api, endpoint: ModelServer) -> None:
     said = [QUESTION.upper(), "Carol\n\nbakery?", "carol  bakery?", *(f"Question {n} about Oslo?" for n in range(9))]
     endpoint.script = [{"questions": said}]
     explained = family.recall(QUESTION, rewrite="decompose", explain=True)["results"][0]["explain"]["rewrite"]["questions"]

@@ -302,7 +302,7 @@ def test_a_name_shared_by_long_memories_counts_less(api: Api) -> None:
     assert names_part() < 0.5 * short
 
 
-def test_who_said_it_counts_and_the_explanation_says_so(api: Api) -> None:
+def test_the_speaker_counts_and_the_explanation_says_so(api: Api) -> None:
     for source, lake in (("Caroline", "lake"), ("Melanie", "river"), ("assistant", "sea")):
         api.write(f"I have painted a sunrise over the {lake}", source=source, session_id=source)
     results = api.recall("When did Caroline paint the sunrise?", arms=["lexical"], explain=True)["results"]

@@ -50,7 +50,7 @@ def found(api: Api, question: str, **fields: Any) -> list[dict[str, Any]]:
         ("Was habe ich letzten Sommer gemacht?", "I went to Paris."),
     ],
 )
-def test_what_happened_at_the_time_of_a_question_stands_first_and_nothing_is_shut_out(diary: Api, question: str, fact: str) -> None:
+def test_memories_of_the_time_in_a_question_come_first_and_none_is_shut_out(diary: Api, question: str, fact: str) -> None:
     results = found(diary, question)
     assert results[0]["content"] == fact
     assert {row["content"] for row in results} == set(DID)

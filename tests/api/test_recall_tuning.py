@@ -76,7 +76,7 @@ def test_it_finds_weights_where_names_mislead_and_applies_them_and_undo_takes_th
 
 
 @pytest.mark.row("R14")
-def test_what_is_as_good_as_it_gets_is_kept(misled: tuple[Api, list[dict[str, Any]]]) -> None:
+def test_the_best_possible_settings_are_kept(misled: tuple[Api, list[dict[str, Any]]]) -> None:
     api, questions = misled
     plain = [{"question": f"shipment of {goods}", "contents": q["contents"]} for goods, q in zip(GOODS, questions, strict=True)]
     said = job(api, questions=plain, apply=True)
@@ -151,5 +151,5 @@ def test_an_earlier_version_stands_for_the_one_that_holds_now(api: Api) -> None:
         ({"k": 0}, "k"),
     ],
 )
-def test_what_is_wrong_is_named(api: Api, asked: dict[str, Any], named: str) -> None:
+def test_wrong_fields_of_a_tuning_are_named(api: Api, asked: dict[str, Any], named: str) -> None:
     assert named in json.dumps(problem(api.post("/recall/tune", asked), 422, "invalid-request"))

@@ -44,7 +44,7 @@ def ids(api: Api) -> set[str]:
 
 
 @pytest.mark.row("R8")
-def test_what_was_saved_a_moment_ago_ranks_as_if_its_vector_were_there(quiet: Api) -> None:
+def test_a_fresh_memory_ranks_as_if_its_vector_were_there(quiet: Api) -> None:
     assert quiet.recall(QUESTION)["waiting"] == 0
     fresh = quiet.write(FRESH, session_id="s")["id"]
     answer = quiet.recall(QUESTION, explain=True)
@@ -95,7 +95,7 @@ def test_contexts_and_tools_say_as_well_how_many_wait(quiet: Api) -> None:
 
 
 @pytest.mark.parametrize("arms", [None, ["lexical", "hierarchy"]])
-def test_what_stands_around_a_memory_that_waits_is_found_as_well(quiet: Api, arms: list[str] | None) -> None:
+def test_neighbours_of_an_unembedded_memory_are_found(quiet: Api, arms: list[str] | None) -> None:
     parent = quiet.write("Quagga herd of Namibia")["id"]
     child = quiet.write("Okapi sightings in the north", parent_id=parent)["id"]
     sibling = quiet.write("Bonobo census", parent_id=parent)["id"]

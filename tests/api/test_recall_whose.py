@@ -38,7 +38,7 @@ def first(api: Api, question: str, **fields: Any) -> str:
         ("Tamara wohnt in Kiel", "Ich komme am Donnerstag, nach der Probe.", "Wo wohnt Tamara?"),
     ],
 )
-def test_what_is_about_somebody_stands_before_what_she_said(api: Api, fact: str, turn: str, question: str) -> None:
+def test_statements_about_a_person_come_before_statements_by_her(api: Api, fact: str, turn: str, question: str) -> None:
     api.write(turn, source=fact.split(maxsplit=1)[0], session_id="s")
     told(api, fact)
     answer = api.recall(question, explain=True)["results"]
@@ -47,7 +47,7 @@ def test_what_is_about_somebody_stands_before_what_she_said(api: Api, fact: str,
 
 
 @pytest.mark.row("R16")
-def test_what_somebody_said_counts_where_that_is_asked(api: Api) -> None:
+def test_words_of_a_speaker_count_where_a_question_asks_for_them(api: Api) -> None:
     api.write("The index must be built after the load.", source="Alice", session_id="s")
     told(api, "The index of RockBot is small.", "Alice likes tea.")
     assert first(api, "What did Alice say about the index?") == "The index must be built after the load."
@@ -68,7 +68,7 @@ def test_a_namesake_is_no_answer(api: Api) -> None:
 
 @pytest.mark.row("R16")
 @pytest.mark.parametrize("question", ["What is my name?", "What is my job?", "Suggest a dinner for me", "Where do I live?"])
-def test_what_the_one_who_asks_said_of_himself_is_known(api: Api, question: str) -> None:
+def test_first_person_statements_answer_questions_about_oneself(api: Api, question: str) -> None:
     api.post(
         "/remember",
         {"messages": [{"role": "user", "content": "Hi, I am Marta, I live in Oslo and I work as a nurse."}], "user": "m1"},
@@ -90,7 +90,7 @@ def test_a_question_in_the_first_person_is_about_the_one_who_asks(api: Api) -> N
     ]
 
 
-def test_what_others_say_of_themselves_is_no_answer_about_oneself(api: Api) -> None:
+def test_first_person_statements_of_others_do_not_answer_about_oneself(api: Api) -> None:
     for user in ("ada", "cleo"):
         api.post("/retain", {"content": f"I live in the house of {user}.", "user": user})
     eventually(api.embedded)
@@ -140,7 +140,7 @@ def test_a_title_does_not_make_a_question_one_about_the_one_who_asks(api: Api, q
     assert "own" not in {each["explain"]["standing"] for each in results}
 
 
-def test_what_an_assistant_answered_belongs_to_what_the_one_who_asks_said(api: Api) -> None:
+def test_an_assistants_answer_belongs_to_the_speaker_who_asks(api: Api) -> None:
     api.write("I need a plan for my garden.", source="user", session_id="s")
     api.write("I suggest you begin the garden with two beds of beans.", source="assistant", session_id="s")
     told(api)
@@ -171,7 +171,7 @@ def test_a_memory_about_the_one_who_is_named_counts_so_whether_the_arms_for_name
         assert found >= ABOUT_PART or f"whose it is {ABOUT_PART - found:.3g}" in each["because"]
 
 
-def test_what_an_agent_says_of_itself_without_a_speaker_is_foreign_to_a_user(api: Api) -> None:
+def test_an_agents_first_person_statement_is_foreign_to_a_user(api: Api) -> None:
     told(api, "I live in Oslo.")
     results = api.recall("Where do I live?", user="ada", explain=True)["results"]
     assert {each["content"]: each["explain"]["standing"] for each in results}["I live in Oslo."] == "foreign"

@@ -73,7 +73,7 @@ BEGUN = [{"role": "system", "content": "You are an assistant."}]
     ],
     ids=["the same", "more", "less", "something else", "the same, further on", "more, further on"],
 )
-def test_what_another_call_says_of_a_conversation_while_a_model_thinks_is_kept_once(
+def test_concurrent_calls_with_one_conversation_keep_it_once(
     told: Api, endpoint: ModelServer, before: list[Row], meanwhile: list[Row], turns: list[Row]
 ) -> None:
     def remember(messages: list[Row], **fields: Any) -> Row:
@@ -125,13 +125,13 @@ def test_a_spent_budget_leaves_the_decision_to_rules(told: Api, endpoint: ModelS
     assert len(endpoint.chats) == asked
 
 
-def test_where_a_model_is_asked_for_and_none_is_there_nothing_is_written(api: Api) -> None:
+def test_deciding_by_an_absent_model_writes_nothing(api: Api) -> None:
     for path, body in (("/retain", {"content": "Alice moved to Berlin"}), ("/reflect", {})):
         problem(api.post(path, {**body, "decide": "model"}), 409, "needs-a-model")
     assert ok(api.get("/memories"))["items"] == []
 
 
-def test_what_a_request_has_asked_is_in_the_log_of_calls(told: Api, endpoint: ModelServer) -> None:
+def test_calls_of_a_model_by_a_request_are_logged(told: Api, endpoint: ModelServer) -> None:
     endpoint.script = [updates()]
     ok(told.post("/retain", {"content": "Alice's home is Berlin"}))
     endpoint.script = [{"places": [], "concepts": [], "links": [], "summaries": []}]

@@ -51,7 +51,7 @@ def match(data: Row) -> Row:
         ("Carol Diaz works at Acme", "The boss of Carol Diaz works at Umbrella"),
     ],
 )
-def test_what_speaks_of_something_else_ends_nothing(api: Api, known: str, told: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_update_about_something_else_ends_nothing(api: Api, known: str, told: str, caplog: pytest.LogCaptureFixture) -> None:
     old = api.write(known)
     with caplog.at_level(logging.WARNING, "service.retain.retain_text"), model(api, about("update", known, confidence=1.0)):
         (decision,) = retain(api, told)["decisions"]
@@ -73,7 +73,7 @@ def test_what_speaks_of_something_else_ends_nothing(api: Api, known: str, told: 
         ("The printer is on the second floor", "The printer stands in the cellar"),
     ],
 )
-def test_what_speaks_of_the_same_may_end_it(api: Api, known: str, told: str) -> None:
+def test_an_update_about_the_same_may_end_it(api: Api, known: str, told: str) -> None:
     old = api.write(known)
     with model(api, about("update", known, confidence=1.0)):
         (decision,) = retain(api, told)["decisions"]
@@ -106,7 +106,7 @@ def test_as_many_as_the_setting_allows_may_end(api: Api) -> None:
     assert len(contents(api)) == 10
 
 
-def test_where_nothing_may_be_removed_not_even_one_ends(api: Api) -> None:
+def test_a_share_of_zero_ends_not_even_one(api: Api) -> None:
     ok(api.post("/memories/batch", {"items": [{"content": text} for text in TEN]}))
     ok(api.client.patch(f"/namespaces/{api.namespace}", json={"settings": {"dream_removed_share": 0}}))
     with model(api, match):
@@ -115,7 +115,7 @@ def test_where_nothing_may_be_removed_not_even_one_ends(api: Api) -> None:
     assert "dream_removed_share (0) allows 0" in decision["reason"]
 
 
-def test_what_the_rules_see_too_is_not_counted_against_the_model(api: Api) -> None:
+def test_a_contradiction_that_rules_see_is_not_counted_against_the_model(api: Api) -> None:
     known = [f"Person{n} lives in Oslo" for n in range(5)]
     ok(api.post("/memories/batch", {"items": [{"content": text} for text in known]}))
     with model(api, match):

@@ -182,7 +182,7 @@ def test_a_correction_that_says_only_what_is_right_is_completed_by_what_the_spea
 
 
 @pytest.mark.row("L3", "L7")
-def test_what_an_assistant_says_ends_nothing_that_the_user_said_and_is_ended_by_the_user(client: LociClient) -> None:
+def test_an_assistants_words_end_nothing_of_the_users_and_are_ended_by_them(client: LociClient) -> None:
     client.remember("Alice lives in Oslo.")
     said = client.remember([{"role": "assistant", "content": "Alice lives in Bergen."}])
     assert [(fact.action, fact.superseded, fact.links[0].type) for fact in said.decisions] == [("link", None, "contradicts")]
@@ -215,7 +215,7 @@ def test_a_user_who_moved_lives_there_alone_however_much_else_moved(client: Loci
     assert "I live in Oslo." not in told(client)
 
 
-def test_what_the_user_says_again_is_no_longer_the_assistants_alone(client: LociClient) -> None:
+def test_a_users_repetition_makes_an_assistants_statement_the_users(client: LociClient) -> None:
     client.remember([{"role": "assistant", "content": "Alice lives in Oslo."}])
     client.remember("Alice lives in Oslo.")
     assert told(client) == {"Alice lives in Oslo.": "user"}
@@ -249,7 +249,7 @@ def test_a_whole_conversation_may_be_sent_after_a_pass_has_consumed_all_but_its_
     assert {m.observations for m in client.memories.list()} == {1}
 
 
-def test_what_was_said_before_the_same_few_words_is_not_taken_for_known(client: LociClient) -> None:
+def test_the_same_few_words_before_do_not_make_a_conversation_known(client: LociClient) -> None:
     client.remember("Thanks a lot!", session="s")
     done = client.remember(TALK, session="s")
     assert (done.turns, done.known_turns, done.created) == (4, 0, 2)
@@ -297,7 +297,7 @@ def test_entities_that_are_known_are_named_and_found_in_what_is_told(client: Loc
         ([{"role": "user", "content": "x"}] * 1001, "messages"),
     ],
 )
-def test_what_is_wrong_with_messages_is_named_and_nothing_is_written(api: Api, messages: Any, field: str) -> None:
+def test_wrong_messages_are_named_and_nothing_is_written(api: Api, messages: Any, field: str) -> None:
     wrong = problem(api.client.post("/remember", json={"messages": messages, "session": "s"}), 422, "invalid-request")
     assert [error["field"] for error in wrong["errors"]] == [field]
     assert ok(api.client.get("/memories"))["items"] == []

@@ -75,7 +75,7 @@ def meanwhile(api: Api, content: str, lineage: str) -> None:
         ("The team uses Jenkins for builds", "The team switched to Buildkite"),
     ],
 )
-def test_what_replaces_a_known_one_is_a_new_version_of_it(api: Api, known: str, told: str) -> None:
+def test_a_replacement_of_a_known_memory_is_its_new_version(api: Api, known: str, told: str) -> None:
     old = api.write(known)
     with model(api, about("update", known)):
         (decision,) = retain(api, told)["decisions"]
@@ -158,7 +158,7 @@ def test_a_dry_run_asks_the_model_and_writes_nothing(api: Api) -> None:
 # What no model can talk past
 
 
-def test_what_is_known_in_the_same_words_costs_no_call(api: Api) -> None:
+def test_a_fact_known_in_the_same_words_costs_no_call(api: Api) -> None:
     api.write("Bob likes tea")
     with model(api, about("create")) as asked:
         assert actions(retain(api, "Bob likes tea.")) == [("nothing", "rules")]
@@ -190,7 +190,7 @@ def test_a_protected_memory_gets_no_version_that_only_a_model_wants(api: Api) ->
     assert "protected" in decision["reason"]
 
 
-def test_of_a_known_one_a_text_makes_one_version(api: Api) -> None:
+def test_a_text_makes_one_version_of_a_known_memory(api: Api) -> None:
     api.write("The team uses Jenkins for builds")
     with model(api, about("update", "The team uses Jenkins")):
         answer = retain(api, "The team builds with Bazel now\nThe team also builds with Make")
@@ -234,7 +234,7 @@ def test_facts_that_the_model_leaves_out_are_decided_by_rules(api: Api) -> None:
         assert actions(retain(api, "Alice lives in Munich. Bob likes tea.")) == [("create", "rules")] * 2
 
 
-def test_what_changed_while_the_model_thought_is_decided_anew(api: Api) -> None:
+def test_a_fact_changed_while_the_model_thought_is_decided_anew(api: Api) -> None:
     old = api.write("Alice lives in Munich")
     asked: list[int] = []
 

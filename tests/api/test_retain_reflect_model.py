@@ -79,7 +79,7 @@ def test_a_new_concept_stands_under_a_domain_and_says_what_is_under_it(api: Api)
     }
 
 
-def test_what_comes_under_a_concept_that_reflect_made_goes_into_its_summary(api: Api) -> None:
+def test_a_new_memory_of_a_concept_made_by_reflect_enters_its_summary(api: Api) -> None:
     for n in (4, 7):
         api.write(f"The oven has {n} racks", category="kitchen")
     reflect(api)
@@ -103,7 +103,7 @@ def test_links_have_the_types_that_the_model_finds(api: Api) -> None:
         assert reflect(api)["linked"] == []
 
 
-def test_what_the_model_leaves_out_is_placed_by_rules(api: Api) -> None:
+def test_rules_place_memories_that_the_model_leaves_out(api: Api) -> None:
     api.write("Functional programming", layer=1)
     api.write("Alice likes functional programming a lot")
     with model(api, {"places": []}) as asked:
@@ -139,7 +139,7 @@ def test_it_is_one_operation_that_can_be_undone(api: Api) -> None:
 # What no model can talk past
 
 
-def test_where_the_category_says_the_place_no_model_says_another(api: Api) -> None:
+def test_a_model_does_not_override_the_place_that_a_category_says(api: Api) -> None:
     api.write("Haskell", layer=1, category="programming/haskell")
     api.write("Gardening", layer=1)
     api.write("Lenses compose", category="programming/haskell")
@@ -178,7 +178,7 @@ def test_a_summary_says_nothing_that_its_memories_do_not_say(api: Api, summary: 
     assert [row["content"] for row in answer["created"]] == ["Bread"]
 
 
-def test_what_a_person_wrote_gets_no_summary(api: Api) -> None:
+def test_a_person_gets_no_summary(api: Api) -> None:
     api.write("Kitchen", layer=1)
     api.write("The oven has 4 racks")
     with model(api, puts("Kitchen", "The oven", summaries=[{"concept": 1, "summary": "The oven has 4 racks."}])):
@@ -217,7 +217,7 @@ def test_without_a_usable_answer_rules_decide_and_the_reply_says_so(api: Api, sa
     assert (len(answer["placed"]), bool(answer["skipped"]["model"])) == (1, True)
 
 
-def test_where_nothing_is_left_to_place_no_model_is_asked(api: Api) -> None:
+def test_no_model_is_asked_when_nothing_is_left_to_place(api: Api) -> None:
     api.write("Kitchen", layer=1)
     with model(api, {}) as asked:
         reflect(api)

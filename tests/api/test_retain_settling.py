@@ -116,7 +116,7 @@ def guards(job: Row) -> list[str | None]:
     ("said", "left", "until"),
     [("replaces", {NEW}, "2026-03-01"), ("corrects", {NEW}, "2026-01-01"), ("both_true", {OLD, NEW}, None)],
 )
-def test_what_the_model_says_of_a_pair_settles_it(
+def test_a_models_verdict_settles_a_pair(
     settling: Api, endpoint: ModelServer, said: str, left: set[str], until: str | None
 ) -> None:
     newer, older = open_pair(settling)
@@ -184,7 +184,7 @@ def test_a_write_that_is_compared_makes_one_job_for_what_it_opens(settling: Api,
 
 
 @pytest.mark.parametrize("path", ["/retain", "/remember"])
-def test_what_a_text_opens_is_settled_later(settling: Api, endpoint: ModelServer, path: str) -> None:
+def test_pairs_that_a_text_opens_are_settled_later(settling: Api, endpoint: ModelServer, path: str) -> None:
     settling.write("I go rowing on Mondays", source="Ann", valid_from="2026-01-01T00:00:00Z")
     endpoint.script = verdict("replaces")
     told = "I go rowing with the club in Porto"
@@ -220,9 +220,7 @@ def test_without_a_model_no_job_is_made(api: Api) -> None:
     assert (len(opened(api)), jobs(api)) == (1, [])
 
 
-def test_what_was_judged_unsure_stays_open_and_is_asked_again_only_where_one_of_the_two_changes(
-    settling: Api, endpoint: ModelServer
-) -> None:
+def test_an_unsure_pair_stays_open_and_is_asked_again_only_after_a_change(settling: Api, endpoint: ModelServer) -> None:
     _, older = open_pair(settling)
     job = run(settling)
     assert (job["result"]["settling"], opened(settling)) == ("unchanged", [(NEW, OLD)])
@@ -234,7 +232,7 @@ def test_what_was_judged_unsure_stays_open_and_is_asked_again_only_where_one_of_
     assert len(asked(endpoint)) == 2
 
 
-def test_what_the_model_leaves_out_or_says_two_things_of_is_unsure(settling: Api, endpoint: ModelServer) -> None:
+def test_a_pair_without_one_clear_verdict_is_unsure(settling: Api, endpoint: ModelServer) -> None:
     open_pair(settling)
     open_pair(settling, "Omar rides a red bicycle", "Omar gets around in a van")
     said = {"pair": 1, "reason": "", "confidence": 1}
@@ -265,7 +263,7 @@ def test_more_than_one_call_holds_is_left_to_the_next_job(settling: Api, endpoin
         (OLD, NEW, {}, {"valid_to": "2030-01-01T00:00:00Z"}, "shorter"),
     ],
 )
-def test_what_a_guard_refuses_stays_and_the_report_says_which(
+def test_a_guard_keeps_what_it_refuses_and_the_report_names_it(
     settling: Api, endpoint: ModelServer, said: str, older: str, newer: str, old: Row, new: Row, guard: str
 ) -> None:
     open_pair(settling, older, newer, old=old, new=new)
@@ -283,7 +281,7 @@ def test_a_protected_memory_ends_where_a_rule_sees_the_contradiction_too(settlin
     assert contents(settling) == {"Alice no longer drinks coffee"}
 
 
-def test_what_others_say_ends_what_an_assistant_said(settling: Api, endpoint: ModelServer) -> None:
+def test_a_users_statement_ends_an_assistants(settling: Api, endpoint: ModelServer) -> None:
     open_pair(settling, old={"source": "assistant"}, new={"source": "Nadia"})
     endpoint.script = verdict("replaces")
     run(settling)
@@ -306,7 +304,7 @@ def test_by_its_word_alone_no_more_ends_than_the_breaker_lets_pass(settling: Api
     assert len(contents(settling)) == 4
 
 
-def test_what_changes_while_the_model_thinks_is_looked_at_again(settling: Api, endpoint: ModelServer) -> None:
+def test_a_pair_changed_while_the_model_thinks_is_looked_at_again(settling: Api, endpoint: ModelServer) -> None:
     newer, older = open_pair(settling)
 
     def think(request: Request) -> Any:

@@ -74,7 +74,7 @@ def test_a_session_is_shown_the_profile_once_unless_it_asks_again(api: Api, told
     assert profile(context(api, None, user="Rosa")) == [OSLO]
 
 
-def test_what_came_to_be_known_of_her_meanwhile_is_shown_then(api: Api, told: dict[str, Any]) -> None:
+def test_facts_learned_about_her_meanwhile_are_shown_then(api: Api, told: dict[str, Any]) -> None:
     context(api, None, user="Rosa")
     ok(api.post("/memories", {"content": "Is left-handed", "about": "Rosa"}), 201)
     assert profile(context(api, None, user="Rosa")) == ["Is left-handed"]

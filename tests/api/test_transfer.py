@@ -158,7 +158,7 @@ def test_a_slow_reader_of_an_export_holds_no_connection_and_reads_one_moment(nar
 
 
 @pytest.mark.parametrize("limits", [{"import_bytes": 2000}, {"spool_bytes": 2000}])
-def test_what_is_too_large_for_the_disk_is_refused(service: Service, limits: dict[str, int]) -> None:
+def test_an_import_too_large_for_the_disk_is_refused(service: Service, limits: dict[str, int]) -> None:
     with serve(service.database, worker=False, limits=limits) as small, new_api(small) as api:
         expected = (413, "too-large") if "import_bytes" in limits else (503, "unavailable")
         problem(api.client.post("/namespaces/large/import", content=b"x" * 3000), *expected)
@@ -187,7 +187,7 @@ def test_lines_that_contradict_what_is_there_are_a_conflict(api: Api) -> None:
 
 
 @pytest.mark.parametrize("body", [b"", b"\n", b"{}", b"not json", b'{"kind": "memory", "content": "x"}', b"\xff\xfe", b"[1]"])
-def test_what_is_no_export_is_refused_by_its_first_line(api: Api, body: bytes) -> None:
+def test_a_file_that_is_no_export_is_refused_by_its_first_line(api: Api, body: bytes) -> None:
     refused = problem(api.client.post("/namespaces/nothing/import", content=body), 422, "invalid-request")
     assert refused["errors"][0]["field"] == "line 1"
 
@@ -245,7 +245,7 @@ def test_a_file_of_another_system_comes_in_over_rest_and_the_client(api: Api, sa
         assert not any(client.transfer.import_from(api.namespace, path).written.values())
 
 
-def test_what_is_of_no_format_or_a_trap_is_refused_over_rest(api: Api) -> None:
+def test_an_unknown_format_or_a_trap_is_refused_over_rest(api: Api) -> None:
     def refused(body: bytes, **query: Any) -> str:
         answer = api.client.post(f"/namespaces/{api.namespace}/import", content=body, params={"format": "auto", **query})
         return str(problem(answer, 422, "invalid-request")["detail"])
@@ -284,7 +284,7 @@ def test_a_dry_run_of_lines_says_what_the_import_then_does_and_writes_nothing(ap
     assert imported() == said
 
 
-def test_what_an_export_or_lines_have_no_use_for_is_refused_and_not_passed_over(api: Api) -> None:
+def test_an_option_that_an_export_or_lines_cannot_use_is_refused(api: Api) -> None:
     exported = api.client.get(f"/namespaces/{api.namespace}/export").content
     for body, query in (
         (exported, {"format": "loci", "dry_run": True}),

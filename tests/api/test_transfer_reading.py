@@ -90,14 +90,14 @@ def test_no_import_keeps_the_service_from_others(api: Api, body: str) -> None:
     assert most.thread < HELD
 
 
-def test_of_wrong_lines_the_first_thousand_are_named_and_all_are_counted(api: Api) -> None:
+def test_the_first_thousand_wrong_lines_are_named_and_all_are_counted(api: Api) -> None:
     data = b'{"content":"good"}\n' + b"wrong\n" * 3000 + b'{"content":""}\n' * 10
     report = ok(api.client.post(f"/namespaces/{api.namespace}/import", params={"format": "lines"}, content=data))
     assert (report["memories"], report["wrong"], len(report["errors"]), report["lines"]) == (1, 3010, 1000, 3011)
     assert [error["line"] for error in report["errors"]] == list(range(2, 1002))
 
 
-def test_what_is_unpacked_counts_as_what_is_sent_and_lies_where_it_should(api: Api, folder: Path) -> None:
+def test_unpacked_bytes_count_like_sent_ones_and_lie_in_the_spool(api: Api, folder: Path) -> None:
     spools = api.service.app.state.loci.spools
     data = gzip.compress((os.urandom(8000).replace(b"\n", b" ") + b" " * MIB) * 33, 1)
     refused = api.client.post(f"/namespaces/{api.namespace}/import", params={"format": "lines"}, content=data)

@@ -270,7 +270,7 @@ def test_without_the_owners_connection_a_login_cannot_be_made(loci: Loci, namesp
     assert "LOCI_MIGRATION_URL" in result.stderr
 
 
-def test_who_may_make_roles_and_is_no_superuser_can_make_and_drop_an_analyst(
+def test_a_role_that_may_make_roles_can_make_and_drop_an_analyst(
     loci: Loci, login: str, namespace: str, connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     manager = f"manager_{uuid4().hex[:12]}"
@@ -293,7 +293,7 @@ def test_who_may_make_roles_and_is_no_superuser_can_make_and_drop_an_analyst(
             admin.execute(sql.SQL("drop owned by {0}; drop role {0}").format(role))
 
 
-def test_who_made_an_analyst_and_what_it_was_given_is_in_the_log(loci: Loci, login: str, namespace: str) -> None:
+def test_the_log_has_who_made_an_analyst_and_its_grants(loci: Loci, login: str, namespace: str) -> None:
     created(loci, login, namespace)
     loci("analyst", "revoke", login, "--namespace", namespace)
     found = loci.rows(

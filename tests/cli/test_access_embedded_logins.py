@@ -175,7 +175,7 @@ def test_a_folder_that_trusted_everybody_does_so_no_more(folder: Path, runs: boo
         server.leave_server()
 
 
-def test_what_is_written_names_the_owner_and_root_and_is_for_the_owners_eyes(tmp_path: Path) -> None:
+def test_the_login_file_names_owner_and_root_and_only_the_owner_reads_it(tmp_path: Path) -> None:
     me = pwd.getpwuid(os.geteuid())
     assert write_logins(tmp_path, me.pw_uid)
     assert not write_logins(tmp_path, me.pw_uid)

@@ -152,7 +152,7 @@ def test_every_field_of_a_reply_that_is_a_moment_is_known_as_one() -> None:
     assert {name for name in found if not is_time(name)} <= {"kept", "stated"}
 
 
-def test_what_only_looks_like_a_time_stays_as_it_is() -> None:
+def test_text_that_only_looks_like_a_time_stays_as_it_is() -> None:
     set_utc(False)
     with in_zone("Asia/Kolkata"):
         assert format_cell("2024-05-01T00:00:00Z", "content") == "2024-05-01T00:00:00Z"

@@ -282,7 +282,7 @@ def test_a_command_says_in_its_help_what_it_does_and_takes_json(command: str) ->
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_what_a_group_says_of_each_command_fits_its_line(group: str) -> None:
+def test_descriptions_of_a_group_fit_the_line_of_each_command(group: str) -> None:
     said = CliRunner().invoke(app, [*group.split(), "--help"], prog_name="loci", env={"COLUMNS": "80"}).stdout
     listed = said.split("Commands:\n")[1].splitlines()
     assert len(listed) == len(GROUPS[group].commands)
@@ -311,7 +311,7 @@ def test_a_command_where_there_is_no_database_says_where_it_looked_and_makes_non
 
 
 @pytest.mark.parametrize("command", [name for name in COMMANDS if name.split()[0] in OPERATORS])
-def test_what_works_on_the_database_says_so_where_only_a_service_is_named(
+def test_commands_on_the_database_say_so_where_only_a_service_is_named(
     command: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.delenv("DATABASE_URL", raising=False)
@@ -524,7 +524,7 @@ def test_a_shell_can_complete_commands() -> None:
     assert said.stdout.split() == ["memory"]
 
 
-def test_what_a_command_loads_is_not_searched_for_garbage_while_it_comes_nor_later() -> None:
+def test_loading_a_command_pauses_the_garbage_collector_and_freezes_its_modules() -> None:
     within = "import gc; from service.cli.loading import pause_garbage_collector\nwith pause_garbage_collector(): import uuid; resting = not gc.isenabled()"
     told = "print(resting, gc.isenabled(), gc.get_freeze_count() > 0)"
     said = subprocess.run(

@@ -63,7 +63,7 @@ def read_by_nobody(packages: Path) -> str:
     ],
     ids=["everything", "folders", "files", "some folders", "a library"],
 )
-def test_what_was_installed_for_root_alone_is_opened_to_whom_it_starts_a_server_as(packages: Path, which: Closing) -> None:
+def test_programs_installed_for_root_alone_are_opened_to_the_user_of_the_server(packages: Path, which: Closing) -> None:
     close(packages, which)
     data = packages.parent / "data"
     data.mkdir(mode=0o700)
@@ -101,7 +101,7 @@ def test_the_user_is_made_where_the_path_lacks_the_programs_for_it(monkeypatch: 
         subprocess.run(["userdel", name], check=True, capture_output=True)
 
 
-def test_where_nothing_makes_a_user_it_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_missing_program_that_makes_users_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(system_user, "NAME", f"loci{secrets.token_hex(4)}")
     monkeypatch.setattr(system_user, "PLACES", ())
     monkeypatch.setenv("PATH", str(tmp_path))

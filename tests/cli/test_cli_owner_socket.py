@@ -127,7 +127,7 @@ def test_a_key_that_is_stated_counts_at_the_owners_socket_too(
         assert "key" in loci("memory", "list", "-n", namespace).stderr
 
 
-def test_of_two_services_on_one_folder_the_other_is_asked_when_one_ends(
+def test_the_second_service_of_a_folder_is_asked_when_the_first_ends(
     loci: Loci, namespace: str, data: Path, opened: list[str]
 ) -> None:
     with serving(loci, data):
@@ -139,7 +139,7 @@ def test_of_two_services_on_one_folder_the_other_is_asked_when_one_ends(
     assert opened == []
 
 
-def test_what_a_killed_service_left_is_not_asked_and_the_next_one_takes_it_away(
+def test_leftovers_of_a_killed_service_are_not_asked_and_are_removed(
     loci: Loci, namespace: str, data: Path, opened: list[str]
 ) -> None:
     with serving(loci, data) as (process, _):
@@ -222,7 +222,7 @@ def test_a_data_folder_with_a_long_path_has_its_socket_too(tmp_path: Path) -> No
         made.close()
 
 
-def test_what_answers_and_is_no_service_is_not_taken_for_one(tmp_path: Path) -> None:
+def test_a_stranger_at_the_socket_is_not_taken_for_a_service(tmp_path: Path) -> None:
     made = OwnerSocket(folder_of(tmp_path, None), 8420)
     try:
         made.publish_socket()

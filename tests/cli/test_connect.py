@@ -203,7 +203,7 @@ def test_a_program_that_takes_no_address_says_so(machine: Machine) -> None:
     assert (refused.exit_code, "takes no address" in refused.stderr) == (1, True)
 
 
-def test_what_is_set_here_is_told_to_the_server(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_of_the_shell_are_told_to_the_server(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LOCI_DATA_DIR", "data")
     monkeypatch.setenv("LOCI_USER", "rosa")
     assert machine("codex", "--yes", "-n", "team").exit_code == 0

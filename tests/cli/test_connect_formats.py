@@ -92,7 +92,7 @@ def test_json_loses_the_entry_and_keeps_the_rest(name: str) -> None:
         ("[" * 100_000, "nested too deeply"),
     ],
 )
-def test_what_is_no_json_is_refused_and_says_where(text: str, said: str) -> None:
+def test_invalid_json_is_refused_with_its_position(text: str, said: str) -> None:
     with pytest.raises(jsonc.Broken) as refused:
         jsonc.put_value(text, PLACE, ENTRY)
     assert said in str(refused.value)
@@ -165,7 +165,7 @@ def test_toml_loses_the_entry_and_keeps_the_rest(name: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["a = ", "[a\n", "a = 1\na = 2\n"])
-def test_what_is_no_toml_is_refused(text: str) -> None:
+def test_invalid_toml_is_refused(text: str) -> None:
     with pytest.raises(toml.Broken):
         toml.put_table(text, SERVERS, ENTRY)
 

@@ -167,28 +167,26 @@ def test_context_is_put_before_the_model(
         {**prompt("x"), "hook_event_name": "PreToolUse"},
     ],
 )
-def test_what_is_no_question_asks_nothing(
+def test_a_hook_without_a_question_asks_nothing(
     given: Json, places: UserFolders, loci: Loci, capsysbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     claude_code.answer_hook(given, places)
     assert (loci.asked, capsysbinary.readouterr().out) == ([], b"")
 
 
-def test_where_there_is_no_context_nothing_is_said(
-    places: UserFolders, loci: Loci, capsysbinary: pytest.CaptureFixture[bytes]
-) -> None:
+def test_a_hook_without_context_prints_nothing(places: UserFolders, loci: Loci, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
     loci.answer = lambda _: (200, b'{"text": ""}')
     claude_code.answer_hook(prompt("Hello"), places)
     assert capsysbinary.readouterr().out == b""
 
 
 @pytest.mark.parametrize(("source", "repeat"), [("startup", False), ("resume", False), ("compact", True), ("clear", True)])
-def test_what_the_model_has_lost_is_shown_again(source: str, repeat: bool, places: UserFolders, loci: Loci) -> None:
+def test_memories_lost_by_a_compaction_are_shown_again(source: str, repeat: bool, places: UserFolders, loci: Loci) -> None:
     claude_code.answer_hook({"hook_event_name": "SessionStart", "session_id": "s1", "source": source}, places)
     assert loci.asked[0]["body"]["repeat"] is repeat
 
 
-def test_what_came_too_late_is_shown_with_the_next(places: UserFolders, loci: Loci, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_late_context_is_shown_with_the_next(places: UserFolders, loci: Loci, monkeypatch: pytest.MonkeyPatch) -> None:
     loci.let_go.clear()
     monkeypatch.setattr(claude_code, "LEAST_SECONDS", 0.05)
     with pytest.raises(Unanswered, match=r"no answer from|timed out"):
@@ -416,7 +414,7 @@ def test_two_hooks_at_once_take_everything_once(places: UserFolders, loci: Loci,
     assert (loci.told(), log_of(places)) == (wanted, "")
 
 
-def test_what_was_being_sent_at_a_kill_is_sent_again_under_the_same_key(
+def test_messages_in_flight_at_a_kill_are_sent_again_under_the_same_key(
     places: UserFolders, loci: Loci, transcript: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     add(transcript, line("user", "One", "1"))
@@ -439,7 +437,7 @@ def test_what_was_being_sent_at_a_kill_is_sent_again_under_the_same_key(
 
 
 @pytest.mark.parametrize("kind", ["down", "fails", "refuses"])
-def test_what_nobody_took_is_taken_the_next_time(
+def test_missed_messages_are_taken_the_next_time(
     kind: str, places: UserFolders, loci: Loci, transcript: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     add(transcript, line("user", "One", "1"))
@@ -453,7 +451,7 @@ def test_what_nobody_took_is_taken_the_next_time(
     assert loci.told() == ["One"]
 
 
-def test_what_is_refused_for_good_is_noted_and_does_not_hold_up_the_rest(places: UserFolders, loci: Loci, transcript: Path) -> None:
+def test_a_permanent_refusal_is_noted_and_does_not_hold_up_the_rest(places: UserFolders, loci: Loci, transcript: Path) -> None:
     loci.answer = lambda _: (422, b'{"detail": "messages[0]: too long"}')
     add(transcript, line("user", "One", "1"))
     taken(transcript, places)
@@ -582,7 +580,7 @@ def spoken_to(database: Database, monkeypatch: pytest.MonkeyPatch) -> Iterator[h
         yield client
 
 
-def test_what_was_said_in_one_session_is_context_in_the_next(
+def test_a_conversation_is_context_in_the_next_session(
     own_database: Database,
     places: UserFolders,
     transcript: Path,

@@ -100,7 +100,7 @@ def test_a_dream_that_dies_is_a_failure_that_says_why(loci: Loci, said: str, end
 
 
 @pytest.mark.row("L6")
-def test_who_waits_is_told_of_each_try_and_its_error(
+def test_a_waiting_command_tells_each_try_and_its_error(
     loci: Loci, said: str, endpoint: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("LOCI_JOBS__ATTEMPTS", "3")

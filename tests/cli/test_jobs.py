@@ -52,7 +52,7 @@ def test_show_prints_the_whole_error_of_a_dead_job(loci: Loci, namespace: str, a
     assert json.loads(loci("job", "show", asked, "-n", namespace, "--json").stdout)["calls"]["calls"] == 0
 
 
-def test_what_is_no_job_or_kind_is_one_line(loci: Loci, namespace: str) -> None:
+def test_an_unknown_job_or_kind_is_one_line(loci: Loci, namespace: str) -> None:
     missing = loci("job", "show", "0192f0c4-0000-7000-8000-000000000000", "-n", namespace)
     assert missing.exit_code == 1
     assert missing.stderr.startswith("error: job 0192f0c4-0000-7000-8000-000000000000 does not exist\nhint: ")

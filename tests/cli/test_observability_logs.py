@@ -101,7 +101,7 @@ def test_a_request_is_one_line_with_what_it_was_and_who_asked(api: Api, log: Log
     }
 
 
-def test_what_is_refused_is_worth_a_line_at_info_and_the_rest_is_not(api: Api, log: Log) -> None:
+def test_a_refused_request_is_logged_at_info_and_others_are_not(api: Api, log: Log) -> None:
     ok(api.get("/memories"))
     assert api.get("/memories/nothing").status_code >= 400
     assert {row["level"] for row in log.requests(1, method="GET", status=200) if row["ms"] < 1000} <= {"DEBUG"}

@@ -79,7 +79,7 @@ def test_a_watch_for_scripts_prints_one_object_a_line_and_ends_after_so_many(loc
         (["--after", "999999999999"], "after must be the next_cursor"),
     ],
 )
-def test_what_cannot_be_watched_is_one_line_of_error(loci: Loci, arguments: list[str], said: str) -> None:
+def test_an_impossible_watch_is_one_line_of_error(loci: Loci, arguments: list[str], said: str) -> None:
     result = loci("watch", *arguments)
     assert result.exit_code == 1
     assert result.stderr.startswith("error: ")

@@ -30,7 +30,7 @@ def stored(loci: Loci, namespace: str) -> str:
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
-def test_what_is_printed_shows_them(loci: Loci, stored: str, command: tuple[str, ...]) -> None:
+def test_printed_hidden_characters_are_made_visible(loci: Loci, stored: str, command: tuple[str, ...]) -> None:
     plain, said = loci(*command, stored), loci(*command, stored, "--json")
     assert (plain.exit_code, said.exit_code) == (0, 0), plain.output + said.output
     assert not hides(plain.output + said.output)
@@ -48,6 +48,6 @@ def test_an_error_shows_them(loci: Loci, stored: str) -> None:
     assert not hides(refused.output)
 
 
-def test_whatever_commands_print_passes_one_place() -> None:
+def test_all_output_of_commands_passes_one_file() -> None:
     printed = [str(path.relative_to(ROOT)) for path in (ROOT / "service").rglob("*.py") if "typer.echo(" in path.read_text()]
     assert printed == ["service/cli/output.py"]

@@ -142,7 +142,7 @@ def test_a_newer_file_makes_new_versions_and_files_of_two_accounts_stay_apart(lo
 
 
 @pytest.mark.parametrize("history_first", [True, False])
-def test_of_both_exports_of_mem0_the_newer_fact_is_current(loci: Loci, namespace: str, tmp_path: Path, history_first: bool) -> None:
+def test_the_newer_fact_is_current_in_both_exports_of_mem0(loci: Loci, namespace: str, tmp_path: Path, history_first: bool) -> None:
     page = {"id": "m-1", "memory": "Lives in London", "created_at": "2025-09-01T12:00:00Z", "updated_at": "2026-03-02T17:00:00Z"}
     (tmp_path / "page").write_text(json.dumps({"results": [page]}))
     paths = [mem0_history(tmp_path / "history"), tmp_path / "page"]
@@ -175,7 +175,7 @@ def test_texts_that_no_database_takes_are_mended_and_counted(loci: Loci, namespa
     assert sum(report["no_place"].values()) > 0
 
 
-def test_what_is_of_no_known_format_says_what_to_do(loci: Loci, namespace: str, tmp_path: Path) -> None:
+def test_an_unknown_format_is_answered_with_what_to_do(loci: Loci, namespace: str, tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "a.txt").write_text("nothing")
     refused = loci("import", str(tmp_path / "folder"), "-n", namespace)
@@ -250,7 +250,7 @@ HOSTILE_NAMES = (
 )
 
 
-def test_whatever_names_say_files_are_in_the_folder_and_nowhere_else(loci: Loci, namespace: str, tmp_path: Path) -> None:
+def test_exported_files_stay_in_the_folder_whatever_their_names(loci: Loci, namespace: str, tmp_path: Path) -> None:
     lines = [
         json.dumps({"content": f"{name} {at}", "lineage": name, "category": category, "tags": [name], "source": name})
         for at, name in enumerate(HOSTILE_NAMES)

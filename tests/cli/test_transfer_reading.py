@@ -143,20 +143,20 @@ def lines_file(path: Path, data: bytes) -> Path:
     return path
 
 
-def test_what_takes_more_memory_than_it_may_is_refused(tmp_path: Path) -> None:
+def test_an_import_that_takes_more_memory_than_allowed_is_refused(tmp_path: Path) -> None:
     path = lines_file(tmp_path / "x.af", b'{"agents": [], "blocks": [' + b"[]," * (20 * MIB) + b"1]}")
     found, code = said(path, "letta", memory=128 * MIB)
     assert (found[-1][:2], code) == (["refused", "memory"], 0) if found[-1][0] == "refused" else code != 0
 
 
-def test_what_takes_more_processor_time_than_it_may_is_ended(tmp_path: Path) -> None:
+def test_a_reader_that_takes_more_processor_time_than_allowed_is_ended(tmp_path: Path) -> None:
     path = lines_file(tmp_path / "x", b'{"content": "a"}\n' * (2 * MIB))
     found, code = said(path, LINES, seconds=1)
     assert code < 0
     assert found[-1][0] != "end" if found else True
 
 
-def test_what_grows_without_end_as_it_is_read_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_import_that_grows_without_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A block of one megabyte that a thousand agents have."""
     block = {"id": "b", "label": "l", "value": "x" * 1_000_000}
     agents = [{"name": f"a{n}", "block_ids": ["b"]} for n in range(1000)]

@@ -153,5 +153,5 @@ def test_a_statement_begins_with_a_name_or_with_what_is_said(text: str, named: b
 
 
 @pytest.mark.parametrize("user", [None, "", " ", 7, ["ada"]])
-def test_what_is_no_user_changes_nothing(user: object) -> None:
+def test_an_invalid_user_is_neither_speaker_nor_subject(user: object) -> None:
     assert said_of_user("Likes pizza", user, "desk") == ("desk", None)

@@ -58,7 +58,7 @@ def database(folder: Path, name: str) -> Path:
 
 
 @pytest.mark.parametrize("name", EXPECTED)
-def test_what_a_program_of_today_wrote_is_known_and_read(name: str) -> None:
+def test_files_of_todays_programs_are_recognised_and_read(name: str) -> None:
     found, notes = read(WRITTEN / name)
     memories = [(record.content, record.source or "", record.about or "") for record in found if isinstance(record, Memory)]
     assert (memories, sorted(notes.no_place), notes.errors) == (*EXPECTED[name], [])
@@ -101,7 +101,7 @@ def test_a_session_of_claude_code_is_its_words_and_nothing_that_it_writes_for_it
         ),
     ],
 )  # fmt: skip
-def test_what_was_said_to_an_agent_of_letta_is_its_words_alone(name: str, said: list[tuple[str, str, str]]) -> None:
+def test_turns_of_a_letta_agent_are_its_words_alone(name: str, said: list[tuple[str, str, str]]) -> None:
     found, _ = read(WRITTEN / name)
     assert [(record.session, record.role, record.content) for record in found if isinstance(record, Turn)] == said
 

@@ -113,7 +113,7 @@ def test_a_key_is_asked_for_where_the_service_asks_for_one(document: dict[str, A
     assert made()["security"] == [{"key": []}, {}]
 
 
-def test_what_is_written_can_be_followed_by_links(of_the_api: dict[str, dict[str, Any]]) -> None:
+def test_a_written_memory_can_be_followed_by_links(of_the_api: dict[str, dict[str, Any]]) -> None:
     links = of_the_api[f"POST {API}/memories"]["responses"]["201"]["links"]
     assert {"get_memory", "change_memory", "forget_memory", "restore_memory"} <= set(links)
     assert links["get_memory"]["parameters"] == {"path.id": "$response.body#/id"}

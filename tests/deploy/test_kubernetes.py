@@ -110,7 +110,7 @@ def test_probes_ask_for_pages_that_there_are() -> None:
     assert set(asked.values()) <= pages
 
 
-def test_what_selects_pods_finds_some() -> None:
+def test_every_selector_finds_pods() -> None:
     labels = [pod(row)["metadata"]["labels"] for row in PODS]
     for row in RESOURCES:
         if row["kind"] in {"Deployment", "PodDisruptionBudget"}:

@@ -104,7 +104,7 @@ def test_the_pod_of_the_owner_has_what_making_an_analyst_needs() -> None:
     assert [command and wrong_of(command) for command in asked] == [None, None]
 
 
-def test_what_is_applied_fits_the_schemas_of_kubernetes(folder: Path) -> None:
+def test_manifests_fit_the_schemas_of_kubernetes(folder: Path) -> None:
     validator = pytest.importorskip("kubernetes_validate", reason="kubernetes-validate is not installed (group manifests)")
     for row in build(folder):
         validator.validate(row, "1.35", strict=True)

@@ -81,7 +81,7 @@ def labels_of(name: str) -> tuple[str, ...]:
 
 
 @pytest.mark.parametrize(("place", "expression"), ASKED, ids=[f"{n}-{place}" for n, (place, _) in enumerate(ASKED)])
-def test_what_is_asked_for_has_these_labels_and_values(place: str, expression: str) -> None:
+def test_figures_asked_for_have_these_labels_and_values(place: str, expression: str) -> None:
     known = documented()
     for use in uses(expression):
         if use.name == "up":

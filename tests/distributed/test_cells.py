@@ -196,7 +196,7 @@ def ok_verify(pair: Pair, number: int, name: str) -> list[dict[str, Any]]:
 
 @pytest.mark.quick
 @pytest.mark.parametrize("by", ["header", "key", "operator"])
-def test_what_has_moved_is_refused_with_its_cell_and_never_answered_from_before(pair: Pair, by: str) -> None:
+def test_a_moved_namespace_is_refused_with_its_cell(pair: Pair, by: str) -> None:
     name = pair.team()
     key = pair.key(1, name)
     headers = {"operator": {"X-Namespace": name}, "key": {"Authorization": f"Bearer {key}"}}
@@ -226,7 +226,7 @@ def test_a_stranger_learns_nothing_of_a_namespace_that_has_moved(pair: Pair) -> 
     assert "X-Loci-Cell" not in told.headers
 
 
-def test_what_moves_is_numbered_within_its_namespace(pair: Pair) -> None:
+def test_moved_rows_are_numbered_within_their_namespace(pair: Pair) -> None:
     other = """select count(*) from loci_internal.moved_tables() t join pg_index i on i.indrelid = t and i.indisprimary
                join pg_attribute a on a.attrelid = t and a.attnum = i.indkey[0] where a.attname <> 'namespace_id'"""
     assert pair.cells.value(1, other) == 0
@@ -335,7 +335,7 @@ def test_rows_that_differ_only_since_all_were_compared_stop_the_cut(
     assert pair.cells.value(2, f"select count(*) from {there}") == 1
 
 
-def test_where_another_model_serves_everything_is_embedded_anew(pair: Pair) -> None:
+def test_a_namespace_moved_to_another_model_is_embedded_anew(pair: Pair) -> None:
     name = pair.team()
     fill(pair, name, count=5)
     before = rows_left(pair, 1, id_of(pair, name))["loci_data.memory_vectors"]

@@ -53,7 +53,7 @@ def test_behind_a_pooler_the_service_wants_a_way_around_it(pooler: Node) -> None
 
 @pytest.mark.release
 @pytest.mark.row("X12")
-def test_what_a_pooler_forgets_is_not_prepared(servers: Servers, pooler: Node) -> None:
+def test_statements_behind_a_pooler_are_not_prepared(servers: Servers, pooler: Node) -> None:
     said = refusal(pooler.url("loci_app"), direct_url=servers.primary.url("loci_app"), prepare=True)
     assert (
         said

@@ -127,7 +127,7 @@ def test_a_read_waits_a_little_for_the_write_that_it_must_show(servers: Servers,
             assert (server_of(read), len(ok(read)["items"])) == ("standby", nth + 1)
 
 
-def test_what_a_standby_does_not_have_yet_is_asked_of_the_primary(api: Api, served: Service, servers: Servers) -> None:
+def test_reads_ahead_of_a_standby_go_to_the_primary(api: Api, served: Service, servers: Servers) -> None:
     for each in servers.standbys:
         each.hold_replay()
     try:
@@ -277,7 +277,7 @@ def test_a_position_that_is_none_is_refused(served: Service, stated: str) -> Non
     assert error == {"field": POSITION, "message": "must be a position as a reply had it, such as 0/5A3F1C8"}
 
 
-def test_of_two_positions_none_is_chosen(served: Service) -> None:
+def test_none_of_two_positions_is_chosen(served: Service) -> None:
     with served.client() as client:
         refused = client.get("/memories", headers=[(POSITION, "0/1"), (POSITION, "FF/1")])
     assert (refused.status_code, refused.json()["errors"][0]["message"]) == (422, "must be sent once")

@@ -108,7 +108,7 @@ def test_a_definition_belongs_to_a_subject_and_fits_its_default(admin: psycopg.C
         ("colour", 1),
     ],
 )
-def test_what_is_not_in_the_table_is_refused_by_name(world: World, setting: str, value: object) -> None:
+def test_an_unknown_setting_is_refused_by_name(world: World, setting: str, value: object) -> None:
     outer, _, inner = setting.partition(".")
     with pytest.raises(errors.InvalidParameterValue) as caught:
         world.rows(

@@ -243,7 +243,7 @@ def test_the_blocks_of_a_page_run(place: Service, tmp_path: Path, page: str) -> 
             getattr(world, block.kind)(block.text)
 
 
-def test_what_is_not_run_is_there_and_needs_its_reason() -> None:
+def test_every_unrun_block_exists_and_has_a_reason() -> None:
     stale = [
         (page, start)
         for page, starts in UNRUN.items()

@@ -161,7 +161,7 @@ def test_a_fact_is_compared_with_the_siblings_that_share_most_words_with_it(stag
 # What is done
 
 
-def test_what_contradicts_is_superseded_by_a_decision_with_signal_model(stage: Stage) -> None:
+def test_a_contradicted_fact_is_superseded_with_the_signal_model(stage: Stage) -> None:
     older, newer = add_pair(stage)
     report = stage.perform(CONTRADICTIONS, says(True, 0.93, "an Intern is no engineer, says Mallory"))
     (made,) = decisions(stage)
@@ -172,7 +172,7 @@ def test_what_contradicts_is_superseded_by_a_decision_with_signal_model(stage: S
     assert report.changes == [{"action": "supersede", "ids": [str(made["id"])]}]
 
 
-def test_what_was_believed_before_is_still_told(stage: Stage) -> None:
+def test_earlier_beliefs_are_still_told(stage: Stage) -> None:
     under = aspect(stage)
     add(stage, INTERN[0], under, valid_from=day(10))
     add(stage, INTERN[1], under, valid_from=day(40))
@@ -186,7 +186,7 @@ def test_what_was_believed_before_is_still_told(stage: Stage) -> None:
 @pytest.mark.parametrize(
     "settings", [{"supersession_model": "propose"}, {"supersession": "propose"}, {"supersession_model": "off"}]
 )
-def test_where_the_namespace_only_wants_proposals_nothing_is_superseded(stage: Stage, settings: Row) -> None:
+def test_a_namespace_that_wants_proposals_supersedes_nothing(stage: Stage, settings: Row) -> None:
     stage.setting(**settings)
     older, _ = add_pair(stage)
     report = stage.perform(CONTRADICTIONS, says())
@@ -268,7 +268,7 @@ def test_an_answer_that_says_both_of_a_pair_decides_nothing(stage: Stage) -> Non
     assert (status(stage, older), verdicts(stage)[0]["contradicts"]) == ("active", None)
 
 
-def test_of_verdicts_that_agree_the_least_sure_counts(stage: Stage) -> None:
+def test_the_least_sure_of_agreeing_verdicts_counts(stage: Stage) -> None:
     older, _ = add_pair(stage)
     stage.perform(CONTRADICTIONS, {"verdicts": [verdict(1), verdict(1, confidence=0.2)]})
     assert status(stage, older) == "active"
@@ -376,7 +376,7 @@ def test_a_fact_that_is_written_leaves_one_job_for_all_that_wait(stage: Stage) -
 
 
 @pytest.mark.parametrize("settings", [{"supersession_model": "off"}, {"supersession": "off"}])
-def test_where_it_is_off_no_job_is_left(stage: Stage, settings: Row) -> None:
+def test_a_judge_that_is_off_leaves_no_job(stage: Stage, settings: Row) -> None:
     stage.setting(**settings)
     add_pair(stage)
     assert stage.jobs("contradictions") == []
@@ -391,7 +391,7 @@ def test_the_job_asks_about_what_was_written_before_it_was_switched_on_too(stage
     assert status(stage, older) == "superseded"
 
 
-def test_what_does_not_fit_into_one_question_is_left_to_the_next_job(stage: Stage) -> None:
+def test_facts_beyond_one_question_are_left_to_the_next_job(stage: Stage) -> None:
     stage.setting(supersession_model_pairs=2)
     older = [add_pair(stage, INTERN, aspect(stage, f"Aspect {n}"))[0] for n in range(5)]
     asked = 0

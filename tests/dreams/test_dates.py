@@ -50,7 +50,7 @@ def test_an_expression_means_a_day_or_a_stretch(said: str, means: str) -> None:
 @pytest.mark.parametrize(
     "text", ["next Friday", "nächsten Freitag", "on Monday", "am Morgen", "in 2026", "every day", "the last day", "9999 years ago"]
 )
-def test_what_can_be_read_in_two_ways_or_names_no_day_is_left(text: str) -> None:
+def test_an_ambiguous_or_dayless_expression_is_left(text: str) -> None:
     assert meanings(f"Bob meets Carol {text}") == []
 
 

@@ -72,7 +72,7 @@ def test_the_passes_run_in_their_order(sleeper: Sleeper, four: None) -> None:
 
 
 @pytest.mark.row("L4")
-def test_what_the_namespace_has_switched_off_is_left_out(sleeper: Sleeper, four: None) -> None:
+def test_passes_switched_off_by_the_namespace_are_left_out(sleeper: Sleeper, four: None) -> None:
     sleeper.setting(dream_memories=False, dream_graph=False)
     asked, script = asking()
     sleeper.dream(script)
@@ -178,7 +178,7 @@ def test_without_a_model_a_dream_waits_for_the_operator_and_the_log_stays(sleepe
     assert sleeper.logged() == ["Hello"]
 
 
-def test_what_puts_a_dream_off_stops_it_and_is_no_failure(sleeper: Sleeper, four: None) -> None:
+def test_a_postponement_stops_a_dream_and_is_no_failure(sleeper: Sleeper, four: None) -> None:
     asked, script = asking({"entities": Postponed("the budget of the day is spent", datetime(2030, 1, 1, tzinfo=UTC))})
     job = sleeper.job()
     with pytest.raises(Postponed):
@@ -236,7 +236,7 @@ def test_a_turn_leaves_the_log_when_every_pass_has_read_it_that_is_switched_on(s
     assert (sorted(asked), sleeper.logged()) == (["entities", "preferences"], [])
 
 
-def test_what_waits_for_a_pass_alone_that_is_switched_off_leaves_the_log_with_the_next_dream(sleeper: Sleeper) -> None:
+def test_turns_left_for_a_disabled_pass_leave_the_log_with_the_next_dream(sleeper: Sleeper) -> None:
     sleeper.say("Use tabs!")
     sleeper.dream({"entities": [], "triples": []}, passes=["entities"])
     sleeper.setting(dream_preferences=False)
@@ -245,9 +245,7 @@ def test_what_waits_for_a_pass_alone_that_is_switched_off_leaves_the_log_with_th
 
 
 @pytest.mark.parametrize("passes", [None, ["memories"]])
-def test_what_no_pass_has_read_stays_in_the_log_also_where_no_pass_wants_it(
-    sleeper: Sleeper, four: None, passes: list[str] | None
-) -> None:
+def test_unread_turns_stay_in_the_log_though_no_pass_wants_them(sleeper: Sleeper, four: None, passes: list[str] | None) -> None:
     sleeper.setting(dream_entities=False, dream_preferences=False)
     sleeper.say("Use tabs!")
     sleeper.dream(asking()[1], passes=passes)
@@ -437,7 +435,7 @@ def waiting(sleeper: Sleeper) -> list[Row]:
     )
 
 
-def test_where_the_log_holds_more_than_a_dream_reads_another_one_follows(sleeper: Sleeper) -> None:
+def test_another_dream_follows_where_the_log_holds_more_than_one_reads(sleeper: Sleeper) -> None:
     sleeper.setting(dream_limit=2, dream_entities=False)
     sleeper.say("one", "two", "three")
     sleeper.dream(preferences(), passes=["preferences"], scheduled=False)

@@ -141,7 +141,7 @@ def test_entries_keep_place_links_and_entities_of_what_they_were_made_of(saving:
     assert about & set(made) == {"Bob works at Acme."}
 
 
-def test_what_is_known_in_the_same_words_is_reinforced(saving: Api, endpoint: ModelServer) -> None:
+def test_a_fact_known_in_the_same_words_is_reinforced(saving: Api, endpoint: ModelServer) -> None:
     known = saving.write("Bob works at Acme.")
     says(endpoint, "Bob likes black tea.", "Bob works at Acme.")
     save(saving, "Bob likes black tea and works at Acme")
@@ -177,14 +177,14 @@ def test_a_model_files_nothing_where_other_passes_have_counted_evidence(
     assert "category" in [refusal["guard"] for refusal in told["refused"]] or told["changes"] == []
 
 
-def test_what_somebody_filed_there_stays_there(saving: Api, endpoint: ModelServer) -> None:
+def test_a_category_chosen_by_a_person_stays(saving: Api, endpoint: ModelServer) -> None:
     says(endpoint, "Bob likes black tea.", category="anti-patterns/drinks", tags=["tea"])
     save(saving, "bob likes black tea", category="anti-patterns/kitchen")
     (memory,) = [row for row in ok(saving.get("/memories"))["items"] if row["current"]]
     assert memory["category"] == "anti-patterns/kitchen"
 
 
-def test_what_is_well_said_already_gets_category_and_tags(saving: Api, endpoint: ModelServer) -> None:
+def test_a_well_formed_memory_gets_category_and_tags(saving: Api, endpoint: ModelServer) -> None:
     says(endpoint, "Bob likes black tea.", category="user-preferences/drinks", tags=["tea"])
     saved, run = save(saving, "Bob likes black tea.")
     (memory,) = ok(saving.get("/memories"))["items"]
@@ -275,7 +275,7 @@ def test_a_namespace_may_have_nothing_enriched(saving: Api) -> None:
         ("length", ["Bob met Carol in Porto at 14:30. " * 40]),
     ],
 )
-def test_what_loses_or_adds_something_is_refused_and_the_memory_stays(
+def test_an_entry_that_loses_or_adds_something_is_refused_and_the_memory_stays(
     saving: Api, endpoint: ModelServer, guard: str, entries: list[str]
 ) -> None:
     says(endpoint, *entries)
@@ -292,7 +292,7 @@ def test_what_loses_or_adds_something_is_refused_and_the_memory_stays(
         ("Bob met Carol in Porto yesterday", "Bob met Carol in Porto."),
     ],
 )
-def test_what_it_denies_and_when_it_was_is_kept(saving: Api, endpoint: ModelServer, raw: str, entry: str) -> None:
+def test_entries_that_lose_a_denial_or_a_time_are_refused(saving: Api, endpoint: ModelServer, raw: str, entry: str) -> None:
     says(endpoint, entry)
     _, run = save(saving, raw)
     assert ([refusal["guard"] for refusal in run["refused"]], contents(saving)) == (["lost"], [raw])
@@ -306,7 +306,7 @@ def test_a_version_of_a_named_lineage_becomes_one_memory_only(saving: Api, endpo
 
 
 @pytest.mark.parametrize("change", ["forgotten", "erased", "superseded"])
-def test_what_changed_while_the_model_thought_is_left_alone(saving: Api, endpoint: ModelServer, change: str) -> None:
+def test_a_memory_changed_while_the_model_thought_is_left_alone(saving: Api, endpoint: ModelServer, change: str) -> None:
     def say(_: Any) -> Row:
         raw = ok(saving.get("/memories"))["items"][0]["id"]
         if change == "superseded":
@@ -321,7 +321,7 @@ def test_what_changed_while_the_model_thought_is_left_alone(saving: Api, endpoin
     assert contents(saving) == (["Bob likes coffee"] if change == "superseded" else [])
 
 
-def test_what_is_gone_before_it_begins_costs_no_call(saving: Api, endpoint: ModelServer) -> None:
+def test_a_job_without_its_memory_costs_no_call(saving: Api, endpoint: ModelServer) -> None:
     before = len(endpoint.chats)
     (job,) = operator(
         saving,

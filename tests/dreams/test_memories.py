@@ -118,7 +118,7 @@ def test_episodes_domains_and_what_is_over_are_not_shown(night: Night) -> None:
     assert (report.outcome, model.calls) == ("unchanged", 0)
 
 
-def test_of_many_memories_all_are_shown_in_time_and_the_newest_always(night: Night) -> None:
+def test_many_memories_are_all_shown_in_time_and_the_newest_always(night: Night) -> None:
     night.sleeper.setting(dream_limit=10)
     night.write(*[f"thing {number}" for number in range(30)])
     shown = [
@@ -244,7 +244,7 @@ def test_a_correction_becomes_an_anti_pattern_of_its_domain(night: Night) -> Non
 # What hangs on memories
 
 
-def test_what_hung_on_the_sources_hangs_on_the_merged_memory(night: Night) -> None:
+def test_links_and_facts_of_sources_move_to_the_merged_memory(night: Night) -> None:
     world = night.world
     top, child, friend = night.write("tastes", layer=1)[0], None, night.write("Alice drinks a lot")[0]
     one = night.write("Alice likes tea", entities=[{"name": "Alice"}], parent_id=top)[0]
@@ -440,7 +440,7 @@ def test_sources_of_a_refused_merge_are_not_deleted_although_the_model_lists_the
     assert plan.steps == {"merges": [], "deletes": [], "refinements": [], "lessons": []}
 
 
-def test_what_is_removed_is_not_refined_and_what_was_not_shown_is_neither(checked: Callable[..., Plan]) -> None:
+def test_a_removed_or_unshown_memory_is_not_refined(checked: Callable[..., Plan]) -> None:
     deletes = [{"id": 1, "reason": "noise"}, {"id": 7, "reason": "noise"}]
     refinements = [{"id": 1, "category": "x"}, {"id": 9, "category": "x"}, {"id": 2, "category": "/x"}]
     plan = checked(seen("a", "b"), deletes=deletes, refinements=refinements)
@@ -528,7 +528,7 @@ def test_a_merge_that_says_what_a_third_memory_says_is_refused(night: Night) -> 
     assert len(night.current()) == 3
 
 
-def test_what_was_edited_forgotten_or_erased_while_the_model_thought_is_left_alone(night: Night) -> None:
+def test_a_memory_edited_forgotten_or_erased_while_the_model_thought_is_left_alone(night: Night) -> None:
     night.fill(100)
     edited, forgotten, erased, left = night.write("Alice likes tea", "asdf", "qwer", "yxcv")
 
@@ -570,7 +570,7 @@ def test_up_to_the_set_share_is_removed_and_not_one_more(night: Night, count: in
 
 
 @pytest.mark.parametrize(("memories", "few"), [(9, 3), (5, 3), (4, 2), (2, 1), (1, 1)])
-def test_of_few_memories_a_few_may_go_but_at_most_half(night: Night, memories: int, few: int) -> None:
+def test_a_small_namespace_may_lose_a_few_memories_but_at_most_half(night: Night, memories: int, few: int) -> None:
     night.write(*[f"memory of something {number}" for number in range(memories)])
     too_many = NOTHING | {"deletes": [{"id": number, "reason": "noise"} for number in range(1, few + 2)]}
     told: list[int] = []
@@ -647,7 +647,7 @@ def test_another_prompt_is_worth_another_call(night: Night, monkeypatch: pytest.
     assert night.consolidate(NOTHING)[1].calls == 1
 
 
-def test_what_is_written_while_the_model_thinks_is_looked_at_the_next_time(night: Night) -> None:
+def test_a_memory_written_while_the_model_thinks_is_looked_at_next_time(night: Night) -> None:
     night.write("Alice likes tea")
 
     def say(data: Row) -> Row:
@@ -777,7 +777,7 @@ def test_a_source_that_was_brought_back_by_undoing_is_erased_with_what_had_been_
     assert [row["id"] for row in night.current()] == [two]
 
 
-def test_what_was_forgotten_by_hand_stays_forgotten_when_a_source_of_it_is_erased(night: Night) -> None:
+def test_a_merged_memory_forgotten_by_hand_stays_forgotten_when_a_source_is_erased(night: Night) -> None:
     one, _, merged = merged_pair(night)
     night.world.rows("select * from loci_api.forget_memory(%(ns)s, %(id)s, true)", id=merged)
     erase(night, one)
@@ -804,7 +804,7 @@ def test_edges_of_merged_memories_stand_while_the_one_that_stands_for_them_does(
     assert night.world.rows("select * from loci.verify(%(ns)s) where broken > 0") == []
 
 
-def test_of_merged_memories_the_evidence_of_the_one_that_stays_counts_when_the_other_is_erased(night: Night) -> None:
+def test_evidence_of_the_kept_memory_counts_when_its_duplicate_is_erased(night: Night) -> None:
     edge = {"source": "Alice", "type": "likes", "literal": "tea"}
     (one,) = night.write("Alice likes tea", edges=[edge])
     night.write("Alice likes the tea", edges=[edge])

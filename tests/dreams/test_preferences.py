@@ -73,7 +73,7 @@ def test_turns_that_do_not_exist_count_for_nothing(sleeper: Sleeper) -> None:
 
 
 @pytest.mark.parametrize("role", ["assistant", "tool", "system"])
-def test_what_others_say_never_counts(sleeper: Sleeper, role: str) -> None:
+def test_statements_of_others_never_count_as_preferences(sleeper: Sleeper, role: str) -> None:
     sleeper.say("Hello")
     sleeper.say(*["User prefers tabs, he said so."] * 3, role=role)
     assert refusals(infer(sleeper, preference(TABS, 2, 3, 4), preference(TABS, 2, strength="strong"))) == ["unsaid", "unsaid"]
@@ -184,7 +184,7 @@ def test_a_model_may_ask_for_permission_too(sleeper: Sleeper) -> None:
     assert sleeper.preferences()[0]["metadata"]["requires_user_permission"] == "true"
 
 
-def test_what_touches_none_of_them_needs_no_permission(sleeper: Sleeper) -> None:
+def test_an_insensitive_preference_needs_no_permission(sleeper: Sleeper) -> None:
     sleeper.say("Use tabs!")
     infer(sleeper, preference(TABS, 1, strength="strong"))
     assert "requires_user_permission" not in sleeper.preferences()[0]["metadata"]
@@ -368,7 +368,7 @@ def test_a_dry_run_writes_only_its_report_which_shows_what_would_be_written(slee
 
 
 @pytest.mark.parametrize("way", ["memory", "conversation"])
-def test_what_a_dry_run_would_have_written_is_not_kept_once_its_words_are_erased(sleeper: Sleeper, way: str) -> None:
+def test_a_dry_run_keeps_no_erased_words(sleeper: Sleeper, way: str) -> None:
     written = sleeper.world.write("The word is zanzibar.")
     sleeper.say("Zanzibar tabs!")
     infer(sleeper, preference("User prefers zanzibar tabs", 1, strength="strong"), dry_run=True)

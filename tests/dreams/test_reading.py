@@ -51,7 +51,7 @@ def written(steps: Row) -> list[tuple[str, str, str | None]]:
     return [(names[edge["source"]], edge["type"], edge["literal"] or names.get(edge["target"])) for edge in steps["edges"]]
 
 
-def test_what_stands_in_the_texts_is_planned_with_its_conversation_as_evidence(known: Callable[..., ExtractionInput]) -> None:
+def test_an_extraction_from_the_texts_is_planned_with_its_conversation_as_evidence(known: Callable[..., ExtractionInput]) -> None:
     steps, refused = read(
         known(*turns("Alice uses RockBot", "RockBot is fine")),
         entity("Alice", 1, type="Person"),
@@ -104,7 +104,7 @@ def test_a_name_between_spaces_always_stands_in_the_text(
 
 
 @pytest.mark.parametrize("name", ["", "  ", "-- !", "x" * 256])
-def test_what_is_no_name_is_refused(known: Callable[..., ExtractionInput], name: str) -> None:
+def test_an_invalid_name_is_refused(known: Callable[..., ExtractionInput], name: str) -> None:
     assert read(known(*turns(f"a {name} b")), entity(name, 1))[1] == [("name", "entity")]
 
 
@@ -152,7 +152,7 @@ def test_a_report_quotes_no_words_of_an_episode(known: Callable[..., ExtractionI
     assert [refusal.reason.split(" ")[0] for refusal in refused] == ["“…”", "“…”", "“Wibble"]
 
 
-def test_what_is_said_twice_of_one_name_is_one_entity(known: Callable[..., ExtractionInput]) -> None:
+def test_two_statements_about_one_name_are_one_entity(known: Callable[..., ExtractionInput]) -> None:
     steps, _ = read(known(*turns("Alice"), *turns("ALICE", session="s2")), entity("Alice", 1), entity("alice", 2))
     (one,) = steps["entities"]
     assert [seen["session_id"] for seen in one["evidence"]] == ["s1", "s2"]
@@ -231,7 +231,7 @@ def test_predicates_are_snake_case(known: Callable[..., ExtractionInput], said: 
 
 
 @pytest.mark.parametrize("said", ["", "!!!", "1st", "x" * 65])
-def test_what_is_no_predicate_is_refused(known: Callable[..., ExtractionInput], said: str) -> None:
+def test_an_invalid_predicate_is_refused(known: Callable[..., ExtractionInput], said: str) -> None:
     assert read(known(*turns("Bob Azure DevOps")), triple(1, 2, 1, predicate=said))[1] == [("predicate", "edge")]
 
 
@@ -245,7 +245,7 @@ def test_confidence_is_between_nothing_and_what_a_model_is_worth(
 @pytest.mark.parametrize(
     "fields", [{"confidence": float("nan")}, {"confidence": float("inf")}, {"literal": "x"}, {"target": None}], ids=str
 )
-def test_what_is_not_one_triple_is_refused(known: Callable[..., ExtractionInput], fields: Row) -> None:
+def test_anything_but_one_triple_is_refused(known: Callable[..., ExtractionInput], fields: Row) -> None:
     stated = Triple(**{**vars(triple(1, 2, 1)), **fields})
     assert read(known(*turns("Bob Azure DevOps x")), stated)[1] == [("form", "edge")]
 
@@ -260,7 +260,7 @@ def test_a_plain_value_must_stand_in_the_texts(known: Callable[..., ExtractionIn
     assert len(steps["edges"]) == stands
 
 
-def test_what_is_said_twice_is_one_edge_with_the_higher_confidence_and_both_conversations(
+def test_a_repeated_triple_is_one_edge_with_the_higher_confidence_and_both_conversations(
     known: Callable[..., ExtractionInput],
 ) -> None:
     said = known(*turns("Bob uses Azure DevOps"), *turns("Bob uses Azure DevOps", session="s2"))

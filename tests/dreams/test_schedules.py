@@ -80,7 +80,7 @@ def test_a_rule_means_the_next_minute_that_fits_it_in_utc(rule: str, next_at: da
     ["x", "0 3 * *", "* * * * * *", "@daily", "60 * * * *", "0 24 * * *", "0 0 31 2 *", "R 3 * * *", "H 3 * * *", "R(1-5) 3 * * *",
      "*/0 * * * *", "0 3 * * 9", "0 3 * * *\0", "1-100000000 * * * *", "a" * 10_000],
 )  # fmt: skip
-def test_what_is_no_rule_or_never_comes_about_is_refused_with_the_settings_name(rule: str) -> None:
+def test_an_invalid_or_impossible_schedule_is_refused_by_its_setting(rule: str) -> None:
     with pytest.raises(Invalid) as caught:
         check_settings({"dream_schedule": rule}, NOON)
     assert caught.value.errors[0].field == "settings.dream_schedule"
@@ -126,7 +126,7 @@ def test_a_schedule_that_was_missed_many_times_makes_one_dream(sleeper: Sleeper)
     assert len(made(sleeper)) == 1
 
 
-def test_of_many_workers_one_makes_the_dream(sleeper: Sleeper) -> None:
+def test_one_of_many_workers_makes_the_dream(sleeper: Sleeper) -> None:
     scheduled(sleeper)
     set_due(sleeper, sleeper.world.now())
     with ThreadPoolExecutor(4) as workers:
@@ -246,7 +246,7 @@ def test_a_namespace_is_busy_while_a_conversation_goes_on(sleeper: Sleeper) -> N
     assert busy(sleeper) == "a conversation is going on"
 
 
-def test_what_was_said_long_ago_makes_nobody_busy(sleeper: Sleeper) -> None:
+def test_old_turns_make_nobody_busy(sleeper: Sleeper) -> None:
     sleeper.say("Hello", said_at=sleeper.world.now() - timedelta(minutes=6))
     assert busy(sleeper) is None
 

@@ -87,7 +87,7 @@ def strangers(
 
 
 @pytest.mark.row("X9")
-def test_what_a_stranger_holds_and_sends_holds_up_nobody(strangers: Callable[..., tuple[Api, Stranger]]) -> None:
+def test_locks_and_notices_of_a_stranger_hold_up_nobody(strangers: Callable[..., tuple[Api, Stranger]]) -> None:
     api, stranger = strangers()
     kept = api.write("what is remembered", entities=[{"name": "Alice"}])
     holding = stranger.session(autocommit=False)
@@ -220,7 +220,7 @@ def test_a_session_is_found_though_it_or_its_helper_was_looked_at_before_its_log
         assert [os.sched_getscheduler(pid) == os.SCHED_IDLE for pid in titles] == [False, True, True]
 
 
-def test_what_the_system_puts_off_is_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_priority_refused_for_the_moment_is_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
     def later(*_: object) -> None:
         raise BlockingIOError
 

@@ -135,7 +135,7 @@ def postmaster(folder: Path) -> int:
 
 
 @pytest.mark.parametrize("last", ["leave", "end without a word"])
-def test_who_leaves_last_stops_it_and_one_that_was_killed_does_not_count(folder: Path, start: Start, last: str) -> None:
+def test_the_last_user_stops_the_server_and_a_killed_one_does_not_count(folder: Path, start: Start, last: str) -> None:
     first = start()
     assert not said(first)["joined"]
     leave(first, signal.SIGKILL)

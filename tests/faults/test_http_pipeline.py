@@ -39,7 +39,7 @@ async def fail(tx: Transaction) -> None:
     await tx.post("select 1 / %(zero)s::integer", zero=0)
 
 
-async def test_what_fails_and_is_read_by_nobody_is_raised_at_the_end(pool: Pool) -> None:
+async def test_an_unread_failure_is_raised_at_the_end(pool: Pool) -> None:
     async def work() -> None:
         async with begun(pool) as tx:
             await fail(tx)
@@ -97,7 +97,7 @@ def count_sleeping(database: Database) -> int:
 
 
 @pytest.mark.parametrize("single", [False, True])
-async def test_who_is_cancelled_ends_the_statement_and_the_next_one_gets_a_connection(
+async def test_a_cancellation_ends_the_statement_and_the_next_caller_gets_a_connection(
     own_database: Database, pool: Pool, single: bool
 ) -> None:
     async def sleep() -> None:
@@ -113,7 +113,7 @@ async def test_who_is_cancelled_ends_the_statement_and_the_next_one_gets_a_conne
     assert count_sleeping(own_database) == 0
 
 
-async def test_who_is_cancelled_before_the_server_has_heard_of_a_statement_does_not_wait_for_it(
+async def test_a_cancellation_before_the_server_knows_the_statement_does_not_wait_for_it(
     own_database: Database, pool: Pool
 ) -> None:
     sent = asyncio.Event()

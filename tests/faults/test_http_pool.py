@@ -11,9 +11,7 @@ from tests.databases import Database
 from tests.services import PATIENCE
 
 
-def test_who_waits_for_a_connection_has_one_when_the_database_is_back_though_nobody_else_asks(
-    database: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_waiting_caller_gets_a_connection_when_the_database_is_back(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("db.pool.RECONNECT_SECONDS", 0.02)
     connect, failed = Pool._connect, 0
 

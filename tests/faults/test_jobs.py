@@ -229,7 +229,7 @@ def test_a_job_that_is_put_off_at_the_moment_at_which_it_is_retried_is_due_now(w
     assert (places, asked.get(job.id)["due_at"]) == ([("todo", None)], None)
 
 
-def test_of_two_who_retry_a_dead_job_at_once_the_second_begins_again(witnessed: Database, asked: Jobs) -> None:
+def test_the_second_of_concurrent_retries_of_a_dead_job_begins_again(witnessed: Database, asked: Jobs) -> None:
     job = Taken(asked)
     job.fail()
     with two_sessions(witnessed) as (one, other, watcher, pool):

@@ -183,7 +183,7 @@ def test_moves_at_once_never_make_a_cycle(crowd: Api) -> None:
         assert (missing, extra) == (0, 0)
 
 
-def test_what_a_worker_claimed_is_free_again_when_it_dies(own_database: Database) -> None:
+def test_claims_of_a_dead_worker_are_free_again(own_database: Database) -> None:
     def claim(connection: psycopg.Connection[Any]) -> list[Any]:
         act_as(connection, OPERATOR)
         return connection.execute("select memory_id from loci_api.claim_memories_to_embed(100)").fetchall()
@@ -249,7 +249,7 @@ def two_sessions(
         yield one, other, watcher, pool
 
 
-def test_of_two_restores_of_the_same_words_at_once_the_second_is_told_which_took_its_place(own_database: Database) -> None:
+def test_the_second_of_concurrent_restores_is_told_which_memory_took_its_place(own_database: Database) -> None:
     with two_sessions(own_database) as (one, other, watcher, pool):
         memories = []
         for _ in range(2):

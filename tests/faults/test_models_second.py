@@ -49,7 +49,7 @@ def store(world: World, model: int, claimed: list[Any]) -> int:
     )
 
 
-def test_what_is_being_written_when_it_begins_waits_for_it_too(two: Two) -> None:
+def test_a_write_under_way_waits_for_the_second_model_too(two: Two) -> None:
     one, other, watcher, pool = two
     model = one.value(SECOND)
     with one.connection.transaction():

@@ -48,7 +48,7 @@ def undo(api: Api, id: str) -> httpx.Response:
     return api.post(f"/operations/{id}/undo", timeout=PATIENCE)
 
 
-def test_of_many_who_undo_one_operation_one_wins_and_the_others_are_told_so(crowd: Api) -> None:
+def test_one_of_concurrent_undos_wins_and_the_others_are_told(crowd: Api) -> None:
     done = imported(crowd, 20, "Contested")
     with ThreadPoolExecutor(8) as pool:
         replies = list(pool.map(lambda _: undo(crowd, done), range(8)))
@@ -167,7 +167,7 @@ def two_changes(connection: psycopg.Connection[Any], watcher: psycopg.Connection
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_another_is_changing_as_an_operation_is_undone_is_a_conflict(own_database: Database, kind: str) -> None:
+def test_a_concurrent_change_is_a_conflict_of_an_undo(own_database: Database, kind: str) -> None:
     """The undoing waits until the change is committed, and then finds it: nothing is overwritten."""
     with two_sessions(own_database) as (one, other, watcher, pool):
         first, later = two_changes(one, watcher, kind)
@@ -217,9 +217,7 @@ ALWAYS: LiteralString = "execute function loci_data.fail(1000000000)"
 
 
 @pytest.mark.parametrize(("fails", "left"), [(TWICE, 0), (ALWAYS, 1)], ids=["twice", "always"])
-def test_what_is_undone_is_said_to_be_though_edges_do_not_follow_a_rate_at_once(
-    crowd: Api, fails: LiteralString, left: int
-) -> None:
+def test_an_undo_is_reported_though_edges_follow_the_rate_later(crowd: Api, fails: LiteralString, left: int) -> None:
     """What failed is tried again; what fails for good is the worker's, and no reason to say that nothing was written."""
     changed = crowd.client.patch(f"/namespaces/{crowd.namespace}", json={"settings": {"decay_rate": 0.5}})
     with crowd.service.database.admin() as admin:

@@ -69,7 +69,7 @@ def test_beside_a_range_that_is_not_committed_all_is_found_and_added_without_wai
     assert world.as_owner(INDEXED) == world.as_owner(REBUILT)
 
 
-def test_what_is_added_meanwhile_stays_in_blocks(shared: tuple[World, list[UUID]], own_database: Database) -> None:
+def test_memories_added_meanwhile_stay_in_blocks(shared: tuple[World, list[UUID]], own_database: Database) -> None:
     world, _ = shared
     with session(own_database) as early, session(own_database) as joining:
         other(early, world).write("word30 of a transaction that began before")

@@ -67,7 +67,7 @@ def test_contexts_of_one_session_at_once_never_inject_a_memory_twice(filled: Api
     assert ok(filled.post("/sessions/s/end"))["injected"] == len(seen)
 
 
-def test_of_first_contexts_at_once_one_alone_falls_back(filled: Api) -> None:
+def test_only_one_of_concurrent_first_contexts_falls_back(filled: Api) -> None:
     gate = threading.Barrier(6)
 
     def first(session: str) -> dict[str, Any]:

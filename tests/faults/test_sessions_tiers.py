@@ -250,7 +250,7 @@ def test_a_turn_is_never_seen_before_an_earlier_one_of_its_session(connect: Conn
     assert replayed(reader, "order") == ["first", "second"]
 
 
-def test_whoever_reads_while_many_speak_reads_a_beginning_of_what_was_said(connect: Connect) -> None:
+def test_a_reader_during_many_writes_sees_a_beginning_of_what_was_said(connect: Connect) -> None:
     clients = [connect() for _ in range(6)]
     seen: list[list[str]] = []
     spoken = threading.Semaphore(0)

@@ -76,7 +76,7 @@ async def test_a_transaction_is_tried_a_few_times_and_its_last_error_is_raised_a
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("error", [psycopg.errors.UniqueViolation("there"), ValueError("wrong"), asyncio.CancelledError()])
-async def test_what_no_repetition_mends_is_raised_at_once(pauses: list[float], error: BaseException) -> None:
+async def test_a_permanent_error_is_raised_at_once(pauses: list[float], error: BaseException) -> None:
     work, made = failing(1, error)
     with pytest.raises(type(error)):
         await with_retries(work)
@@ -84,7 +84,7 @@ async def test_what_no_repetition_mends_is_raised_at_once(pauses: list[float], e
 
 
 @pytest.mark.anyio
-async def test_who_waits_for_a_busy_writer_waits_as_long_as_it_takes(pauses: list[float]) -> None:
+async def test_a_retry_waits_for_a_busy_writer_as_long_as_it_takes(pauses: list[float]) -> None:
     work, made = failing(3000, TimeoutError())
     assert await try_until_done(work, Backoff(0.1, 2.0), lambda error: isinstance(error, TimeoutError)) == "done"
     assert len(made) == 3001

@@ -19,7 +19,7 @@ USERS = (
 )
 
 
-def test_what_the_user_works_with_is_not_said_to_tests_and_what_a_run_may_be_told_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tests_see_no_setting_of_the_user_but_what_a_run_may_be_told(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in USERS:
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     monkeypatch.setenv("LOCI_TEST_SAID", "yes")

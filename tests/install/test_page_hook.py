@@ -51,7 +51,7 @@ def test_an_editable_install_builds_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.release
-def test_where_node_cannot_be_had_the_wheel_is_built_without_the_page_and_says_so(tmp_path: Path) -> None:
+def test_a_wheel_without_node_is_built_without_the_page_and_says_so(tmp_path: Path) -> None:
     (warning,) = built(tmp_path, "raise SystemExit('error: the page is built with Node')")
     assert "this wheel has no page" in warning
     assert "the page is built with Node" in warning

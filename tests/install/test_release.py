@@ -53,7 +53,7 @@ def licence(of: Distribution) -> str:
 
 @pytest.mark.row("X13")
 @pytest.mark.parametrize("lock", ["requirements.lock", "requirements-image.lock"])
-def test_what_is_shipped_may_be_passed_on(lock: str) -> None:
+def test_every_shipped_package_may_be_passed_on(lock: str) -> None:
     unsaid, refused = set(), set()
     for name in LOCKED.findall((ROOT / lock).read_text()):
         try:

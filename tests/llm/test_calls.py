@@ -423,7 +423,7 @@ def test_a_file_that_is_no_text_is_refused(folder: Path, content: bytes, why: st
         Prompts(folder).check_folder()
 
 
-def test_what_cannot_be_read_is_refused(folder: Path) -> None:
+def test_an_unreadable_prompt_file_is_refused(folder: Path) -> None:
     (folder / PROMPT).unlink()
     (folder / PROMPT).mkdir()
     with pytest.raises(BadPrompt, match="Is a directory"):
@@ -453,7 +453,7 @@ class Written(Call):
         self.ends.append((completion, error, usage))
 
 
-async def test_what_a_call_has_used_is_written_though_whoever_asked_leaves_meanwhile() -> None:
+async def test_usage_of_a_call_is_written_though_its_caller_leaves() -> None:
     call = Written(*[None] * 9)  # type: ignore[arg-type]
     said = Completion("said", 1, 2, 3)
 

@@ -111,7 +111,7 @@ async def test_the_request_holds_what_was_configured_and_nothing_more(endpoint: 
     assert request.purpose == "memories"
 
 
-async def test_what_is_configured_as_none_is_left_out(endpoint: ModelServer, models: list[EndpointModel]) -> None:
+async def test_a_setting_of_none_is_left_out(endpoint: ModelServer, models: list[EndpointModel]) -> None:
     await ask(model_of(endpoint.url, models, stream=False, temperature=None, api_key=None))
     (request,) = endpoint.chats
     assert set(request.body) == {"model", "messages", "max_tokens", "response_format"}
@@ -257,7 +257,7 @@ def test_extra_fields_are_read_as_json_from_the_environment(monkeypatch: pytest.
 
 
 @pytest.mark.parametrize("field", ["content", "reasoning_content", "reasoning"])
-async def test_what_came_uncounted_is_reckoned_by_its_pieces_thoughts_among_them(
+async def test_uncounted_tokens_are_estimated_by_pieces_thoughts_included(
     endpoint: ModelServer, models: list[EndpointModel], field: str
 ) -> None:
     thought = b"".join(b'data: {"choices":[{"delta":{"%s":" "}}]}\n\n' % field.encode() for _ in range(700))
@@ -318,7 +318,7 @@ async def test_a_failure_that_may_pass_is_asked_again(endpoint: ModelServer, mod
 
 
 @pytest.mark.usefixtures("hurried")
-async def test_what_broken_tries_have_cost_is_counted(endpoint: ModelServer, models: list[EndpointModel]) -> None:
+async def test_broken_tries_are_counted_with_their_cost(endpoint: ModelServer, models: list[EndpointModel]) -> None:
     endpoint.script = [say({"kept": [1], "why": "x" * 900}, cut=2000, pieces=10), SAID]
     answer = await ask(model_of(endpoint.url, models, attempts=2))
     assert answer.prompt_tokens is not None
@@ -385,7 +385,7 @@ async def test_an_answer_has_a_deadline_however_lively_its_stream(endpoint: Mode
 
 
 @pytest.mark.parametrize(("title", "setting"), [("retain", "REQUEST_DEADLINE"), ("rewrite", "RECALL_DEADLINE")])
-async def test_who_waits_is_told_how_long_and_by_which_setting(
+async def test_a_model_call_out_of_time_names_the_seconds_and_the_setting(
     endpoint: ModelServer, models: list[EndpointModel], title: str, setting: str
 ) -> None:
     endpoint.script = [slow(SAID, 0.2, pieces=60)]

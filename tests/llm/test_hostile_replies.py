@@ -205,7 +205,7 @@ def test_an_answer_holds_so_many_values_and_of_many_errors_their_number_is_told(
 
 
 @pytest.mark.anyio
-async def test_what_is_packed_although_nobody_asked_for_that_is_not_unpacked() -> None:
+async def test_an_unasked_compressed_reply_is_not_unpacked() -> None:
     asked: list[bytes] = []
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

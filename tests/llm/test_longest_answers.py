@@ -57,7 +57,7 @@ def test_little_that_is_shown_gets_no_long_answer_however_much_there_is_room_for
 
 
 @each_purpose
-def test_what_is_as_long_as_it_may_be_can_be_read(trial: Trial) -> None:
+def test_the_longest_answer_of_a_schema_can_be_read(trial: Trial) -> None:
     schema = trial.make_schema(PROMPTS, min(3, trial.most), Sizes(), 16_000)
     completion = Completion(json.dumps(longest(schema)), 1, 1, 1)
     assert isinstance(read_answer(completion, trial.answer), trial.answer)

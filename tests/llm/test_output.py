@@ -117,12 +117,12 @@ def test_a_number_is_one_of_those_that_were_shown() -> None:
     assert fields["verdicts"]["maxItems"] == 6
 
 
-def test_of_many_numbers_the_ends_are_stated() -> None:
+def test_a_long_list_of_numbers_is_stated_by_its_ends() -> None:
     items = schema_of(Chosen, {"memories": range(1, 1001), "known": ()})["properties"]["ids"]["items"]
     assert items == {"type": "integer", "minimum": 1, "maximum": 1000}
 
 
-def test_where_nothing_was_shown_no_number_can_be_named() -> None:
+def test_an_empty_list_lets_no_number_be_named() -> None:
     fields = schema_of(Chosen, {"memories": (), "known": ()})["properties"]
     assert fields["ids"]["maxItems"] == fields["verdicts"]["maxItems"] == 0
     assert fields["existing"] == {"anyOf": [{"type": "null"}]}
@@ -231,7 +231,7 @@ def test_a_wrong_value_of_an_id_is_not_repeated() -> None:
     assert said == "the answer is not what was asked for: items.0.id should be a valid uuid"
 
 
-def test_of_many_errors_three_are_named() -> None:
+def test_three_of_many_errors_are_named() -> None:
     said = refused(json.dumps({"items": [{}] * 9}), Everything)
     assert said.endswith("and 15 more")
 

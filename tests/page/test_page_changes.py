@@ -171,7 +171,7 @@ def test_a_result_says_whom_it_is_about_who_said_it_and_what_it_may_contradict(
         assert "about Nadia · said by Ann" in page.see(".memory .facts")
 
 
-def test_what_the_one_who_asks_said_is_told_from_what_others_said(page: Page, busy: tuple[Service, dict[str, Any]]) -> None:
+def test_the_page_tells_ones_own_statements_from_those_of_others(page: Page, busy: tuple[Service, dict[str, Any]]) -> None:
     with young(busy[0], "users") as rest:
         for user, town in (("Ann", "Oslo"), ("Bea", "Braga")):
             ok(rest.post("/memories", json={"content": f"I live in {town}", "source": user}), 201)
@@ -247,7 +247,7 @@ def test_a_memory_says_what_rests_on_it_who_wrote_it_and_when_it_was_recalled(
 
 
 @pytest.mark.row("X7")
-def test_what_stands_in_the_way_of_an_undo_is_named_and_the_rest_is_undone(
+def test_conflicts_of_an_undo_are_named_and_the_rest_is_undone(
     browser: Browser, busy: tuple[Service, dict[str, Any]], rest: httpx.Client
 ) -> None:
     two = {"items": [{"content": "Eve sails"}, {"content": "Eve rows"}]}

@@ -66,7 +66,7 @@ def test_the_document_is_asked_for_again_and_its_files_never(site: httpx.Client)
         assert ("content-encoding" in plain.headers, plain.content) == (False, found.content)
 
 
-def test_who_asks_for_the_head_of_a_view_or_a_file_gets_that(site: httpx.Client) -> None:
+def test_a_head_request_for_a_view_or_a_file_is_answered(site: httpx.Client) -> None:
     for path in [*sorted(served.VIEWS), *loaded(site.get("/").text)]:
         whole, head = site.get(path), site.head(path)
         assert (head.status_code, head.content) == (200, b"")
@@ -90,7 +90,9 @@ def test_no_other_file_is_served(site: httpx.Client, name: str) -> None:
     problem(site.get(f"/assets/{name}"), 404, "not-found")
 
 
-def test_where_it_is_not_built_a_sentence_says_how_to(site: httpx.Client, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_service_without_a_built_page_says_how_to_build_it(
+    site: httpx.Client, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setattr(served, "BUILT", tmp_path)
     reply = site.get("/")
     assert (reply.status_code, reply.headers["content-type"]) == (404, "text/plain; charset=utf-8")

@@ -186,7 +186,7 @@ def test_without_a_key_the_feed_is_not_asked_for_until_there_is_one_again(browse
         page.see(".live >> text=live")
 
 
-def test_what_was_refused_after_somebody_signed_in_again_is_asked_again(browser: Browser, demo: Service) -> None:
+def test_a_question_refused_after_a_new_sign_in_is_asked_again(browser: Browser, demo: Service) -> None:
     with signed_in(browser, demo, "/ask?ns=default") as (page, renewed):
         page.see("nav")
         page.run(BY_NOBODY)
@@ -205,7 +205,7 @@ def test_what_was_refused_after_somebody_signed_in_again_is_asked_again(browser:
         page.see(".results li")
 
 
-def test_what_is_taken_away_is_the_question_that_was_asked_last_whichever_was_answered_last(page: Page, demo: Service) -> None:
+def test_taking_away_gives_the_last_question_whichever_was_answered_last(page: Page, demo: Service) -> None:
     with client_of(demo.url, "questions") as client:
         ok(client.post("/namespaces", json={"name": "questions"}), 201)
         ok(client.post("/memories", json={"content": "Who asks, and when?"}), 201)
@@ -242,7 +242,7 @@ def test_a_list_that_was_made_longer_is_read_again_as_long_as_it_is_and_without_
     assert shown == written[:-36:-1]
 
 
-def test_what_more_there_is_of_one_listing_never_comes_into_another(page: Page, rest: httpx.Client) -> None:
+def test_further_pages_of_one_list_never_come_into_another(page: Page, rest: httpx.Client) -> None:
     ok(rest.post("/namespaces", json={"name": "listings"}), 201)
     for name in ("first", "second"):
         written = [{"content": f"{name} {n}", "category": name} for n in range(60)]

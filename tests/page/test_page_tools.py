@@ -57,7 +57,7 @@ def rows(demo: Service, statement: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.row("X7")
-def test_what_was_asked_is_asked_again_by_curl_python_and_sql(page: Page, demo: Service, rest: httpx.Client) -> None:
+def test_a_question_of_the_page_is_repeated_by_curl_python_and_sql(page: Page, demo: Service, rest: httpx.Client) -> None:
     page.go("/ask?q=What%27s+Alice%27s+%22drink%22%3F+%5C+%E6%97%A5%F0%9F%98%80&as_of=2023-07-01T00:00:00Z")
     page.see(".results li")
     shown = page.texts(".found .content")

@@ -232,7 +232,7 @@ def test_neighbours_in_a_session_are_read_by_its_index(worlds: dict[str, tuple[W
     assert found["table"] <= SMALL_TABLES
 
 
-def test_who_shares_a_name_with_a_hit_is_looked_up_one_by_one(worlds: dict[str, tuple[World, UUID]]) -> None:
+def test_sharers_of_a_name_with_a_hit_are_looked_up_one_by_one(worlds: dict[str, tuple[World, UUID]]) -> None:
     world, _ = worlds["large"]
     with world.connection.transaction(force_rollback=True):
         act_as(world.connection, OPERATOR)

@@ -376,7 +376,7 @@ async def test_much_that_is_sent_and_read_late_comes_back_whole_and_in_order(own
 
 
 @pytest.mark.anyio
-async def test_what_fails_on_its_way_fails_where_it_is_read_and_leaves_a_connection_that_works(
+async def test_a_failed_statement_raises_where_it_is_read_and_leaves_a_working_connection(
     own_database: Database, namespace: str
 ) -> None:
     async with make_pool(own_database.app_url, size=1) as pool:

@@ -379,7 +379,7 @@ def void(_: object) -> None:
 
 @pytest.mark.row("S8")
 @given(calls=CALLS, moments=MOMENTS)
-def test_what_holds_at_every_two_moments_is_the_models(
+def test_facts_at_every_two_moments_are_those_of_the_model(
     connection: psycopg.Connection[Any], calls: list[Call], moments: list[int]
 ) -> None:
     with connection.transaction(force_rollback=True):

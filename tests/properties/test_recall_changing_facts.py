@@ -9,7 +9,7 @@ from bench.changing_facts import CHOSEN_ON
 from bench.quality import changing
 
 
-def test_what_is_held_out_shares_no_subject_and_no_wording_with_what_was_chosen_on() -> None:
+def test_held_out_questions_share_no_subject_and_no_wording_with_the_others() -> None:
     said: dict[bool, set[str]] = {True: set(), False: set()}
     for kind in map(json.loads, changing.KINDS.open(encoding="utf-8")):
         said[kind["half"] in CHOSEN_ON] |= {*kind["subjects"], *kind["first"], *kind["later"], *kind["questions"], *kind["past"]}

@@ -190,7 +190,7 @@ def test_memories_of_the_first_namespace_are_their_document_numbers(number: int)
 
 
 @given(parts=st.lists(SCORES, min_size=1, max_size=5), depth=st.integers(1, 40), data=st.data())
-def test_what_an_arm_found_in_many_namespaces_is_one_ranking_whatever_their_order(
+def test_hits_of_many_namespaces_are_one_ranking_in_any_order_of_namespaces(
     parts: list[dict[int, float]], depth: int, data: Any
 ) -> None:
     hits = [

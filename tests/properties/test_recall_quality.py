@@ -132,7 +132,7 @@ def test_a_calibrated_relevance_has_no_error_and_one_that_tells_nothing_has_half
     assert (auc(stated, stated), auc(np.array([0.9, 0.8]), np.array([0.1]))) == (0.5, 1.0)
 
 
-def test_what_is_judged_as_left_out_was_not_seen_by_what_judges_it() -> None:
+def test_questions_judged_as_left_out_were_not_seen_by_their_judge() -> None:
     """Three families of questions reward coverage and one punishes it, so a model fitted on the other families misjudges that one."""
     rows: list[Row] = []
     for family in ("one", "two", "three", "odd"):
@@ -267,6 +267,6 @@ def test_questions_for_which_nothing_is_to_be_found_are_not_asked() -> None:
 
 
 @pytest.mark.parametrize(("namespaces", "expected"), [("cd", ["c", "d"]), ("cc", ["1", "2"])])
-def test_what_belongs_together_is_a_conversation_where_there_are_several(namespaces: str, expected: list[str]) -> None:
+def test_errors_are_clustered_by_conversation_where_there_are_several(namespaces: str, expected: list[str]) -> None:
     rows = [{"namespace": namespace, "id": str(nth)} for nth, namespace in enumerate(namespaces, start=1)]
     assert clusters(chat(), rows) == expected

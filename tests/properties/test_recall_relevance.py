@@ -73,7 +73,7 @@ def test_each_namespace_is_judged_by_what_is_in_it_and_other_tiers_not_at_all() 
     assert (knows.answer_likelihood > 0.9, does_not.answer_likelihood < 0.1) == (True, True)
 
 
-def test_what_another_said_speaks_against_the_one_who_is_named() -> None:
+def test_a_statement_of_another_speaks_against_the_named_speaker() -> None:
     found = {0: Coverage({1: 0.9, 2: 0.3}, 4, 0, 500)}
     near = nearest_by_namespace(Hits({1: 0.6, 2: 0.2}, {}))
     by_her = gather_evidence(found, near, {}, {1: "Ana", 2: "Ben"}, {"Ana"})[0]

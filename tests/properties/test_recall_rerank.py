@@ -95,7 +95,7 @@ def test_the_turn_before_is_the_last_of_those_that_were_said_earlier() -> None:
     assert turns_before(near, {2: rows[2]}) == {}  # it was not read: hidden, or erased meanwhile
 
 
-def test_what_has_no_pieces_is_like_nothing() -> None:
+def test_a_text_without_pieces_resembles_nothing() -> None:
     assert score_interactions(pieces(), [pieces(1), pieces()]) == [0.0, 0.0]
     assert score_interactions(pieces(1), [pieces(), pieces(1)]) == [0.0, pytest.approx(1.0)]
     assert score_interactions(pieces(1), []) == []
@@ -114,7 +114,7 @@ def test_what_has_no_pieces_is_like_nothing() -> None:
     ),
     st.integers(1, 3),
 )
-def test_of_whatever_is_replied_only_a_score_for_each_text_is_believed(reply: Any, count: int) -> None:
+def test_only_a_score_for_each_text_is_believed_whatever_the_endpoint_replies(reply: Any, count: int) -> None:
     try:
         made = read_judgement(reply, count)
     except InvalidAnswer:

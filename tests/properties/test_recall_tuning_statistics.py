@@ -43,7 +43,7 @@ def test_a_score_is_the_parts_by_their_weights_with_whose_it_is_and_what_neighbo
     assert ranked.tolist() == pytest.approx([(1 + 2.5) / 6, 1 / 6, 0.4 * (1 + 2.5) / 6 * 1.5])
 
 
-def test_what_is_right_counts_by_its_rank_and_not_at_all_behind_k() -> None:
+def test_a_right_result_counts_by_its_rank_and_not_at_all_behind_k() -> None:
     silent = Setting({**PRESENT.weights, "names": 0.0}, 1.5, 0.5, 5.0)
     worth = case("q").measure_settings([PRESENT, silent], 10)
     assert worth.tolist() == [pytest.approx([0.5, 1.0]), pytest.approx([1.0, 1.0])]
@@ -51,7 +51,7 @@ def test_what_is_right_counts_by_its_rank_and_not_at_all_behind_k() -> None:
     assert case("q", right=9).measure_settings([PRESENT], 10).tolist() == [[0.0], [0.0]]
 
 
-def test_where_names_mislead_they_are_turned_down_and_the_gain_says_so() -> None:
+def test_misleading_names_are_weighed_down_and_the_gain_says_so() -> None:
     said = make_report([case(f"question {n}") for n in range(FEWEST)], PRESENT, k=1, fusion="linear")
     assert (said["verdict"], said["settings"]) == ("change", {"weights": {"names": 0.0}})
     assert (said["gain"]["value"], said["present"]["recall@1"], said["proposed"]["recall@1"]) == (100, 0, 100)
@@ -74,7 +74,7 @@ def test_luck_is_seldom_proposed() -> None:
     assert proposed <= 2  # one in twenty
 
 
-def test_what_is_no_luck_is_told_from_it_however_many_settings_are_tried() -> None:
+def test_tuning_tells_a_gain_from_luck_however_many_settings_are_tried() -> None:
     draw = np.random.default_rng(7)
     values = draw.integers(0, 2, (60, 200)).astype(float)
     assert estimate_luck(values) > CHANCE

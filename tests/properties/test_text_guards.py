@@ -106,7 +106,7 @@ def test_all_sources_in_a_row_lack_nothing(read: Read, sources: list[str]) -> No
         (["Uses iPhone and pgvector2"], "Uses a phone", ["iPhone", "pgvector2"]),
     ],
 )
-def test_what_a_merge_lost_is_named(read: Read, sources: list[str], text: str, lost: list[str]) -> None:
+def test_marks_lost_by_a_merge_are_named(read: Read, sources: list[str], text: str, lost: list[str]) -> None:
     assert sorted(find_missing_marks(read, sources, text)) == sorted(lost)
 
 
@@ -127,7 +127,7 @@ def test_what_a_merge_lost_is_named(read: Read, sources: list[str], text: str, l
         (["nothing is named here"], ""),
     ],
 )
-def test_what_is_only_written_differently_is_not_lost(read: Read, sources: list[str], text: str) -> None:
+def test_a_different_spelling_is_no_loss(read: Read, sources: list[str], text: str) -> None:
     assert find_missing_marks(read, sources, text) == []
 
 
@@ -144,11 +144,11 @@ def test_what_is_only_written_differently_is_not_lost(read: Read, sources: list[
         (["Uses tea"], "Uses `rm -rf` for tea", ["`rm -rf`"]),
     ],
 )
-def test_what_no_source_says_is_named(read: Read, sources: list[str], text: str, new: list[str]) -> None:
+def test_invented_marks_are_named(read: Read, sources: list[str], text: str, new: list[str]) -> None:
     assert find_invented_marks(read, sources, text) == new
 
 
-def test_what_is_allowed_is_not_invented(read: Read) -> None:
+def test_an_allowed_name_is_not_invented(read: Read) -> None:
     assert find_invented_marks(read, ["likes tea"], "Alice likes 2 teas", allowed=["Alice", "2"]) == []
 
 

@@ -27,7 +27,7 @@ def test_a_passage_is_the_part_that_it_says_and_holds_the_best_window(text: str,
 
 
 @given(lengths=st.lists(st.integers(0, 5000), max_size=30), room=st.integers(0, 20_000))
-def test_what_is_cut_to_its_share_fits_unless_there_are_too_many(lengths: list[int], room: int) -> None:
+def test_items_cut_to_their_share_fit_unless_there_are_too_many(lengths: list[int], room: int) -> None:
     share = fair_share(lengths, room)
     together = sum(min(length, share) for length in lengths)
     assert together <= room or share == LEAST_PASSAGE_CHARACTERS

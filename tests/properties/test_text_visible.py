@@ -60,7 +60,7 @@ def test_plain_text_stays_as_it_is(text: str) -> None:
         "نص عربي",
     ],
 )
-def test_what_scripts_and_emoji_need_stays(text: str) -> None:
+def test_characters_that_scripts_and_emoji_need_stay(text: str) -> None:
     assert show_hidden_characters(text) == text
 
 

@@ -238,7 +238,7 @@ def test_the_order_of_files_and_lines_changes_nothing(
     assert {row["content"] for row in found if row["valid_to"] is None} == {max(each.items())[1] for each in said.values()}
 
 
-def test_what_an_older_file_says_does_not_end_what_was_told_here_since(world: World) -> None:
+def test_an_older_file_does_not_end_a_later_statement(world: World) -> None:
     landed(world, [("mem0 pages", [THREE[1]])])
     world.write("Lives in Lisbon", lineage="mem0/m1")
     found = landed(world, [("mem0 pages", [THREE[0]])])
@@ -247,14 +247,14 @@ def test_what_an_older_file_says_does_not_end_what_was_told_here_since(world: Wo
     ]  # fmt: skip
 
 
-def test_what_was_forgotten_does_not_give_way_to_an_older_file(world: World) -> None:
+def test_a_forgotten_memory_does_not_give_way_to_an_older_file(world: World) -> None:
     landed(world, [("mem0 pages", [THREE[1]])])
     (row,) = world.rows("select m.id from loci_data.memories m where m.namespace_id = %(ns_id)s")
     world.forget(row["id"])
     assert [row["valid_to"] is None for row in landed(world, [("mem0 pages", [THREE[0]])])] == [False]
 
 
-def test_what_was_believed_before_a_file_came_is_known_afterwards(world: World) -> None:
+def test_beliefs_from_before_a_file_are_known_afterwards(world: World) -> None:
     landed(world, [("mem0 pages", [THREE[1]])])
     believed = "select count(*) from loci_data.memory_beliefs b where b.namespace_id = %(ns_id)s"
     before = world.value(believed)

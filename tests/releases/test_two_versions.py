@@ -89,9 +89,7 @@ def test_a_request_that_comes_to_a_version_whose_schema_is_gone_is_told_so_and_m
 
 @pytest.mark.release
 @pytest.mark.parametrize("path", RELEASED, ids=lambda path: path.name.partition(".sql")[0])
-def test_what_is_acknowledged_while_two_versions_serve_is_there_and_the_older_says_that_it_is_over(
-    path: Path, server: Server, tmp_path: Path
-) -> None:
+def test_writes_beside_two_versions_are_kept_and_the_older_says_that_it_is_over(path: Path, server: Server, tmp_path: Path) -> None:
     server.template()  # the roles are there
     code = code_of(path, tmp_path / "code")
     database = restore(server, path)

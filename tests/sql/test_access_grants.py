@@ -206,7 +206,7 @@ def test_the_operator_may_take_the_last_admin_away(shared: Shared) -> None:
         assert shared.admin.rows("select * from loci_api.list_grants(%(ns)s)") == []
 
 
-def test_of_two_admins_who_take_each_other_away_one_stays(shared: Shared) -> None:
+def test_two_admins_who_remove_each_other_leave_one(shared: Shared) -> None:
     shared.give("admin")
     waiting = "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
     with ThreadPoolExecutor() as pool:

@@ -130,7 +130,7 @@ def test_an_invitation_is_changed_and_withdrawn(meeting: Meeting) -> None:
     refused(meeting.guest, errors.NoDataFound, meeting.accept)
 
 
-def test_of_two_pages_of_grants_each_holds_its_part_of_both_kinds(meeting: Meeting) -> None:
+def test_each_of_two_pages_of_grants_holds_its_part_of_both_kinds(meeting: Meeting) -> None:
     for _ in range(3):
         meeting.invite(agent=uuid4())
     seen, cursor = list[UUID](), None
@@ -191,7 +191,7 @@ def test_an_invitation_that_expired_is_void(meeting: Meeting) -> None:
     assert meeting.reached() == [meeting.guest.name]
 
 
-def test_what_is_accepted_ends_when_it_was_said_to(meeting: Meeting) -> None:
+def test_an_accepted_invitation_ends_when_it_was_said_to(meeting: Meeting) -> None:
     until = meeting.host.now() + timedelta(days=1)
     meeting.invite(until=until)
     assert meeting.accept()["expires_at"] == until
@@ -340,7 +340,7 @@ def test_an_older_change_of_a_grant_is_not_undone_while_the_agent_leaves(meeting
 
 @pytest.mark.row("X8")
 @pytest.mark.parametrize("second", ["accept", "decline"])
-def test_of_a_withdrawal_and_an_answer_the_first_counts(meeting: Meeting, second: str) -> None:
+def test_the_first_of_a_withdrawal_and_an_answer_counts(meeting: Meeting, second: str) -> None:
     meeting.invite()
     with ThreadPoolExecutor(1) as pool:
         with meeting.host.connection.transaction():
@@ -351,7 +351,7 @@ def test_of_a_withdrawal_and_an_answer_the_first_counts(meeting: Meeting, second
     assert (meeting.reached(), meeting.listed()) == ([meeting.guest.name], [])
 
 
-def test_of_an_acceptance_and_a_withdrawal_the_withdrawal_ends_the_grant(meeting: Meeting) -> None:
+def test_a_withdrawal_ends_a_grant_that_was_accepted_meanwhile(meeting: Meeting) -> None:
     meeting.invite()
     with ThreadPoolExecutor(1) as pool:
         with meeting.guest.connection.transaction():

@@ -96,7 +96,7 @@ def test_a_hash_with_the_fingerprint_of_a_key_and_another_end_is_no_key(owned: W
 
 
 @pytest.mark.parametrize("end", ["revoked_at", "expires_at"])
-def test_what_changes_after_a_key_has_ended_is_not_told_to_a_request_that_began_before(owned: World, end: str) -> None:
+def test_a_change_after_the_end_of_a_key_is_not_told_to_its_running_request(owned: World, end: str) -> None:
     key = make(owned, "reader")
     enter(owned, key, owned.name, "reader")
     read = "select * from loci_api.read_changes(array[%(ns)s], p_place => 0)"
@@ -434,7 +434,7 @@ def test_a_grace_is_up_to_thirty_days(world: World, grace: int) -> None:
     assert "grace_seconds" in refused(world, errors.InvalidParameterValue, lambda: rotate(world, make(world), grace))
 
 
-def test_of_two_rotations_at_once_one_wins(own_database: Database) -> None:
+def test_one_of_concurrent_rotations_wins(own_database: Database) -> None:
     with own_database.app() as first, own_database.app() as second:
         first.row_factory = second.row_factory = dict_row  # type: ignore[assignment]
         world = new_world(first)  # type: ignore[arg-type]
@@ -626,7 +626,7 @@ def test_a_small_limit_is_granted_one_by_one_and_a_large_one_in_leases_that_shri
     assert lease(owned, key, 20)["granted"] == 20
 
 
-def test_what_a_process_can_hold_adds_nothing_to_a_burst(world: World) -> None:
+def test_leases_of_a_process_add_nothing_to_a_burst(world: World) -> None:
     key = make(world, rate_limit=600)
     leased = [lease(world, key, 100) for _ in range(7)]
     refilled = 10 * (leased[-1]["clock"] - leased[0]["clock"])

@@ -124,7 +124,7 @@ def test_every_function_looks_for_temporary_types_last_and_definers_look_nowhere
     assert rows == []
 
 
-def test_what_analysts_may_call_without_a_search_path_of_its_own_declares_no_type_that_could_be_theirs(
+def test_functions_for_analysts_without_a_search_path_declare_no_foreign_type(
     connection: Connection,
 ) -> None:
     """PL/pgSQL keeps the types of variables for the session: a function that a person calls first must not find that person's types."""
@@ -241,7 +241,7 @@ def test_a_plan_made_for_one_agent_shows_another_only_its_own(neighbour: Neighbo
 
 
 @pytest.mark.anyio
-async def test_what_a_session_was_left_with_is_not_what_the_next_request_acts_as(neighbour: Neighbour) -> None:
+async def test_a_request_never_acts_as_the_agent_that_a_session_was_left_with(neighbour: Neighbour) -> None:
     pool = make_pool(neighbour.database.app_url, size=1)
     await pool.open(wait=True)
     async with pool.connection() as connection:  # a bug that leaves the operator behind, for the session

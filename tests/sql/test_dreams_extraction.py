@@ -38,7 +38,7 @@ def extract(world: World, *items: Row) -> list[tuple[str, int, bool, str | None]
 ALICE_AND_ROCKBOT = (entity(0, "Alice", type="person"), entity(1, "RockBot", type="project"), edge(0, 1))
 
 
-def test_what_was_read_becomes_entities_and_an_edge_with_the_conversation_as_evidence(world: World) -> None:
+def test_an_extraction_becomes_entities_and_an_edge_with_the_conversation_as_evidence(world: World) -> None:
     assert extract(world, *ALICE_AND_ROCKBOT) == [("entity", 1, True, None), ("entity", 2, True, None), ("edge", 1, True, None)]
     assert [(get(world, name)["name"], get(world, name)["type"]) for name in ("alice", "rockbot")] == [
         ("Alice", "person"),
@@ -129,7 +129,7 @@ def test_an_edge_whose_ends_turn_out_to_be_one_entity_is_refused(world: World) -
 
 
 @pytest.mark.parametrize("gone", ["forgotten", "erased"])
-def test_what_rests_on_a_memory_that_is_gone_since_is_refused(world: World, gone: str) -> None:
+def test_an_extraction_from_a_vanished_memory_is_refused(world: World, gone: str) -> None:
     memory = world.write("Alice works on RockBot", layer=3)
     shown = [{"memory_id": str(memory["id"]), "at": day(1).isoformat()}]
     if gone == "forgotten":
@@ -191,7 +191,7 @@ def test_nothing_to_write_writes_nothing(world: World) -> None:
 
 
 @pytest.mark.parametrize("wrong", [{"type": "Not A Type!"}, {"name": "x" * 256}])
-def test_what_no_check_let_through_is_still_refused_whole(world: World, wrong: Row) -> None:
+def test_the_database_refuses_an_invalid_extraction_whole(world: World, wrong: Row) -> None:
     with pytest.raises(errors.InvalidParameterValue):
         extract(world, entity(0, "Alice"), entity(1, **{"name": "RockBot", **wrong}))
 

@@ -76,25 +76,25 @@ def test_people_stay(graph: World) -> None:
     assert clean(graph, plan(graph, "Alice")) == [("entity", "person")]
 
 
-def test_what_is_pinned_stays(graph: World) -> None:
+def test_a_pinned_entity_stays(graph: World) -> None:
     entities(graph, {"name": "Lonely", "type": "tool"})
     graph.row("select * from loci_api.pin_entity(%(ns)s, %(id)s, true)", id=get(graph, "Lonely")["id"])
     assert clean(graph, plan(graph, "Lonely")) == [("entity", "pinned")]
 
 
 @pytest.mark.row("L5")
-def test_what_was_ever_referenced_stays(graph: World) -> None:
+def test_an_entity_that_was_ever_referenced_stays(graph: World) -> None:
     (lonely,) = entities(graph, {"name": "Lonely", "type": "tool"})
     graph.value("select loci_api.touch_entities(%(ns)s, %(ids)s)", ids=[lonely])
     assert clean(graph, plan(graph, "Lonely")) == [("entity", "referenced")]
 
 
-def test_what_a_memory_in_force_mentions_stays(graph: World) -> None:
+def test_an_entity_that_a_current_memory_mentions_stays(graph: World) -> None:
     graph.write("Lonely is a tool", entities=[{"name": "Lonely", "type": "tool"}])
     assert clean(graph, plan(graph, "Lonely")) == [("entity", "mentioned")]
 
 
-def test_what_only_forgotten_memories_mention_stays_for_when_they_come_back(graph: World) -> None:
+def test_entities_of_forgotten_memories_stay_for_when_they_come_back(graph: World) -> None:
     made = graph.write("Lonely is a tool", entities=[{"name": "Lonely", "type": "tool"}])
     going = plan(graph, "Lonely")
     graph.forget(made["id"])
@@ -104,13 +104,13 @@ def test_what_only_forgotten_memories_mention_stays_for_when_they_come_back(grap
     assert get(graph, "Lonely")["mentions"] == 1
 
 
-def test_what_has_facts_stays(graph: World) -> None:
+def test_an_entity_with_facts_stays(graph: World) -> None:
     entities(graph, {"name": "Lonely", "type": "tool"})
     aspect(graph, "Lonely", "Use", "cuts wood")
     assert clean(graph, plan(graph, "Lonely")) == [("entity", "mentioned")]
 
 
-def test_what_is_young_stays(graph: World) -> None:
+def test_a_young_entity_stays(graph: World) -> None:
     entities(graph, {"name": "Lonely", "type": "tool"})
     configure(graph, dream_entity_days=30)
     assert clean(graph, plan(graph, "Lonely")) == [("entity", "young")]
@@ -233,7 +233,7 @@ def test_up_to_the_share_the_oldest_entities_go_that_nothing_mentions(graph: Wor
     assert [name for name in names(graph) if name.startswith("Tool")] == [f"Tool {n}" for n in range(2, 6)]
 
 
-def test_what_the_guards_keep_does_not_count_against_the_share(graph: World) -> None:
+def test_guarded_entities_do_not_count_against_the_share(graph: World) -> None:
     configure(graph, dream_removed_share=0.4, dream_removed_few=0)
     entities(graph, {"name": "Lonely", "type": "tool"})
     assert ("entity", "share") not in clean(graph, plan(graph, "Alice", "Gadget", "Lonely"))
@@ -252,7 +252,7 @@ def test_a_plan_removes_nothing_of_another_namespace(graph: World, connection: A
 # What is offered
 
 
-def test_what_a_model_is_shown_is_what_the_guards_would_let_go(graph: World) -> None:
+def test_a_model_is_shown_only_what_the_guards_would_let_go(graph: World) -> None:
     entities(graph, *({"name": name, "type": "tool"} for name in ("Lonely", "Pinned", "Touched", "Facts", "Strong", "Said")))
     graph.row("select * from loci_api.pin_entity(%(ns)s, %(id)s, true)", id=get(graph, "Pinned")["id"])
     graph.value("select loci_api.touch_entities(%(ns)s, %(ids)s)", ids=[get(graph, "Touched")["id"]])

@@ -70,7 +70,7 @@ def test_a_share_of_things_is_rounded_down(admin: psycopg.Connection[Any], share
 
 
 @pytest.mark.parametrize("share", [-0.1, 1.1, None])
-def test_what_is_no_share_is_refused_by_the_name_of_its_setting(admin: psycopg.Connection[Any], share: float | None) -> None:
+def test_an_invalid_share_is_refused_by_its_setting(admin: psycopg.Connection[Any], share: float | None) -> None:
     with pytest.raises(psycopg.errors.InvalidParameterValue) as refused:
         admin.execute("select loci_internal.removal_limit(1, %s, 10)", [share])
     assert refused.value.diag.column_name == "dream_removed_share"

@@ -200,6 +200,6 @@ def test_an_attribute_does_not_end_before_it_begins(world: World) -> None:
         "select * from loci_api.update_attribute(%(ns)s, gen_random_uuid(), '{}')",
     ],
 )
-def test_what_is_not_there_is_not_found(world: World, call: Any) -> None:
+def test_an_absent_thing_is_not_found(world: World, call: Any) -> None:
     with pytest.raises(NoDataFound):
         world.rows(call)

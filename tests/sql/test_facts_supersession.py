@@ -278,7 +278,7 @@ def test_a_signal_below_the_threshold_does_nothing(world: World) -> None:
     assert len(add(world, "Alice does not live in Paris")["superseded"]) == 1
 
 
-def test_what_is_declared_single_valued_has_one_value(world: World) -> None:
+def test_a_declared_aspect_has_one_value(world: World) -> None:
     aspect = add_aspect(world, single_valued=True)
     add(world, "The team uses Slack", aspect)
     add(world, "The team uses Discord", aspect)
@@ -343,7 +343,7 @@ def test_undoing_what_came_between_gives_back_the_order_of_before(world: World) 
     assert attribute(world, first["id"]) == before
 
 
-def test_what_was_undone_is_not_superseded_again_by_a_sweep(world: World) -> None:
+def test_an_undone_supersession_is_not_repeated_by_a_sweep(world: World) -> None:
     old = add(world, "Alice lives in Paris")
     add(world, "Alice lives in Berlin")
     decide(world, "undo", decisions(world)[0]["id"])
@@ -351,7 +351,7 @@ def test_what_was_undone_is_not_superseded_again_by_a_sweep(world: World) -> Non
     assert attribute(world, old["id"])["status"] == "active"
 
 
-def test_what_is_made_active_by_hand_counts_as_undone(world: World) -> None:
+def test_a_fact_made_active_by_hand_counts_as_undone(world: World) -> None:
     old = add(world, "Alice lives in Paris")
     add(world, "Alice lives in Berlin")
     change(world, old["id"], status="active")
@@ -483,7 +483,7 @@ def test_a_sweep_of_an_entity_looks_at_no_other(world: World) -> None:
     assert [row["entity"] for row in decisions(world)] == ["Bob"]
 
 
-def test_where_supersession_is_off_a_sweep_proposes(world: World) -> None:
+def test_a_sweep_proposes_where_supersession_is_off(world: World) -> None:
     setting(world, supersession="off")
     old = add(world, "Alice lives in Paris")
     add(world, "Alice lives in Berlin")
@@ -491,7 +491,7 @@ def test_where_supersession_is_off_a_sweep_proposes(world: World) -> None:
     assert (decisions(world)[0]["status"], attribute(world, old["id"])["status"]) == ("proposed", "active")
 
 
-def test_what_was_proposed_is_applied_by_a_sweep_that_applies(world: World) -> None:
+def test_a_sweep_that_applies_applies_earlier_proposals(world: World) -> None:
     setting(world, supersession="propose")
     add(world, "Alice lives in Paris")
     add(world, "Alice lives in Berlin")
@@ -519,7 +519,7 @@ def test_a_wrong_sweep_is_refused_by_field(world: World, wrong: dict[str, Any]) 
 
 
 @pytest.mark.parametrize("older", [pair["older"] for pair in PAIRS if pair["label"] == "contradiction" and pair["split"] == "tune"])
-def test_whatever_contradicts_a_fact_is_found_among_its_siblings_in_either_order(world: World, older: str) -> None:
+def test_a_contradicting_fact_is_found_among_its_siblings_in_either_order(world: World, older: str) -> None:
     pair = next(pair for pair in PAIRS if pair["older"] == older and pair["split"] == "tune")
     expected = signal(world, pair["older"], pair["newer"], pair["single_valued"])
     found = []
@@ -595,7 +595,7 @@ def test_an_erased_fact_leaves_no_decision_about_it(world: World) -> None:
     assert (decisions(world), held(world)) == ([], ["Alice lives in Berlin"])
 
 
-def test_what_an_erased_fact_had_superseded_holds_again(world: World) -> None:
+def test_a_fact_superseded_by_an_erased_one_holds_again(world: World) -> None:
     add(world, "Alice lives in Paris")
     memory = world.write("Alice said so")["id"]
     add(world, "Alice lives in Berlin", memory_id=memory)

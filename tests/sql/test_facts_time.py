@@ -78,7 +78,7 @@ def emptied(world: World, memory: UUID) -> None:
 
 @pytest.mark.row("S8")
 @pytest.mark.parametrize("gone", [forgotten, corrected, emptied])
-def test_what_a_memory_showed_is_out_of_sight_at_every_moment(world: World, gone: Callable[[World, UUID], None]) -> None:
+def test_facts_of_a_forgotten_memory_are_hidden_at_every_moment(world: World, gone: Callable[[World, UUID], None]) -> None:
     entity(world)
     memory = world.write("Iris told me that she has asthma", valid_from=day(0))["id"]
     under = aspect(world)
@@ -168,7 +168,7 @@ def erased(world: World, winner: Row, memory: UUID, made: UUID) -> None:
 @pytest.mark.row("S8")
 @pytest.mark.parametrize("work", [deleted, unwritten, withdrawn, put_right, erased])
 @pytest.mark.parametrize("backwards", [False, True])
-def test_what_a_winner_ended_comes_back_when_it_goes(world: World, work: Callable[..., None], backwards: bool) -> None:
+def test_a_superseded_fact_comes_back_when_its_winner_goes(world: World, work: Callable[..., None], backwards: bool) -> None:
     entity(world)
     under, facts = aspect(world, single_valued=True), {}
     for city, since in [CITIES[1], CITIES[0]] if backwards else CITIES[:2]:
@@ -185,7 +185,7 @@ def test_what_a_winner_ended_comes_back_when_it_goes(world: World, work: Callabl
 
 
 @pytest.mark.parametrize("work", [deleted, unwritten, withdrawn, put_right, erased])
-def test_what_comes_back_meets_what_was_written_meanwhile(world: World, work: Callable[..., None]) -> None:
+def test_a_restored_fact_is_compared_with_later_ones(world: World, work: Callable[..., None]) -> None:
     entity(world)
     under = aspect(world, single_valued=True)
     add(world, under, CITIES[0][0], valid_from=day(0))

@@ -137,7 +137,7 @@ def test_a_path_makes_at_most_five_projects_focal(world: World) -> None:
     assert len(focal(world, path="rockbot")) == 2
 
 
-def test_what_a_pattern_would_mean_is_only_a_character_of_a_path(world: World) -> None:
+def test_signs_of_patterns_are_plain_characters_of_a_path(world: World) -> None:
     entity(world, "rockbot", type="project")
     assert focal(world, path="/home/%%%/r_ckbot") == []
 
@@ -173,7 +173,7 @@ def test_a_query_makes_at_most_twenty_entities_focal(world: World) -> None:
 
 
 @pytest.mark.row("S3")
-def test_where_nothing_else_is_known_the_session_key_is_a_label(world: World) -> None:
+def test_the_session_key_is_a_label_where_nothing_else_is_known(world: World) -> None:
     (row,) = focal(world, "nothing known", "/nowhere", key="s-1")
     assert (row["id"], row["name"], row["source"], row["pinned"]) == (None, "s-1", "session_key", False)
     assert focal(world, "nothing known") == []
@@ -300,7 +300,7 @@ def test_a_rule_holds_as_long_as_the_memory_that_it_rests_on(world: World) -> No
     assert (found["memory_ids"], rules(found)) == ([past], ["never"])
 
 
-def test_what_rested_on_an_erased_memory_does_not_surface(world: World) -> None:
+def test_facts_of_an_erased_memory_do_not_surface(world: World) -> None:
     world.write("keeps her", entities=[{"name": "Alice"}])
     gone = world.write("gone")["id"]
     under = aspect(world, "Alice")
@@ -389,7 +389,7 @@ def test_a_walk_as_known_at_a_moment_has_what_was_believed_then(world: World) ->
     assert sorted(rules(walk(world, "Alice"))) == ["new", "of Bob"]
 
 
-def test_what_is_deleted_or_superseded_does_not_hide_what_holds(world: World) -> None:
+def test_a_deleted_or_superseded_fact_does_not_hide_what_holds(world: World) -> None:
     entity(world, "Alice")
     under = aspect(world, "Alice")
     for kind in ("attribute", "constraint"):
@@ -461,7 +461,7 @@ def rows_read(world: World, table: str) -> int:
 
 
 @pytest.mark.parametrize("kind", ["constraint", "attribute"])
-def test_what_no_longer_holds_is_not_read_to_its_end_past_the_deadline(world: World, kind: str) -> None:
+def test_rows_that_no_longer_hold_are_not_read_to_the_end_past_the_deadline(world: World, kind: str) -> None:
     entity(world, "Alice")
     fill(world, aspect(world, "Alice"), kind, MANY, status="deleted")
     as_owner(world, "analyze loci_data.attributes")

@@ -144,7 +144,7 @@ def test_memories_of_far_and_common_entities_are_found_where_a_filter_leaves_no_
     assert [step["type"] for step in filtered[0]["path"]["decay"]] == ["knows"]
 
 
-def test_what_was_saved_a_moment_ago_is_around_the_entities_that_its_words_name(world: World) -> None:
+def test_a_fresh_memory_is_around_the_entities_that_its_words_name(world: World) -> None:
     world.write("The first contract", entities=[{"name": "Acme Works", "type": "project", "aliases": ["The Works"]}])
     told = [world.write(text)["id"] for text in ("A review for Acme Works on Friday", "Dinner beside the works", "Acme Worksheet")]
     forgotten = world.write("A forgotten review for Acme Works")["id"]

@@ -93,7 +93,7 @@ def test_validity_is_moved_in_any_direction(world: World, changes: Row, expected
     assert row["confidence"] > 0.99
 
 
-def test_what_was_never_true_holds_at_no_moment(world: World) -> None:
+def test_an_edge_that_was_never_true_holds_at_no_moment(world: World) -> None:
     observe(world, {**EDGE, "valid_from": day(10)})
     edge = world.value("select id from loci.list_edges(%(ns)s)")
     correct(world, valid_to=day(10))
@@ -110,7 +110,7 @@ def test_only_the_last_spell_is_corrected(world: World) -> None:
 
 
 @pytest.mark.parametrize("start", [30, 60])
-def test_of_one_target_at_a_time_the_other_gives_way_or_has_it_back(world: World, start: int) -> None:
+def test_a_single_valued_edge_gives_way_and_comes_back(world: World, start: int) -> None:
     single(world)
     observe(world, {**RIVAL, "target": "Rome", "valid_from": day(0)})
     observe(world, {**RIVAL, "target": "Oslo", "valid_from": day(50)})
@@ -183,7 +183,7 @@ def test_evidence_and_the_timeline_tell_a_correction_from_an_observation(world: 
         ({"target": "Zeta"}, "target", "left out: confidence, strength, valid_from and valid_to can be corrected"),
     ],
 )
-def test_what_is_no_correction_is_refused_by_name_and_changes_nothing(world: World, changes: Row, field: str, said: str) -> None:
+def test_an_invalid_correction_is_refused_by_name_and_changes_nothing(world: World, changes: Row, field: str, said: str) -> None:
     observe(world, {**EDGE, "valid_from": day(0)})
     with pytest.raises(errors.InvalidParameterValue, match=said) as raised, world.connection.transaction():
         correct(world, **changes)

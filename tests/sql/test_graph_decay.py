@@ -132,7 +132,7 @@ def test_any_rate_from_nothing_to_a_billion_is_a_rate(world: World, rate: float,
 
 
 @pytest.mark.parametrize("rate", [-1, "fast", "Infinity", 1e10])
-def test_what_is_no_rate_is_refused_and_changes_nothing(world: World, rate: Any) -> None:
+def test_an_invalid_rate_is_refused_and_changes_nothing(world: World, rate: Any) -> None:
     with pytest.raises(InvalidParameterValue) as raised, world.connection.transaction():
         set_rate(world, rate)
     assert raised.value.diag.column_name == "decay_rate"

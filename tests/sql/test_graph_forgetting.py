@@ -79,7 +79,7 @@ def test_an_edge_that_only_a_forgotten_memory_shows_is_out_of_sight_until_it_is_
     assert broken(world) == []
 
 
-def test_of_an_edge_that_others_show_too_only_the_forgotten_evidence_is_out_of_sight(world: World) -> None:
+def test_forgetting_hides_only_its_own_evidence_of_a_shared_edge(world: World) -> None:
     first = remember(world, "one", session_id="s1", edges=[{**EDGE, "confidence": 0.6, "observed_at": str(day(1))}])
     remember(world, "two", session_id="s2", edges=[{**EDGE, "confidence": 0.4, "observed_at": str(day(3))}])
 
@@ -113,7 +113,7 @@ def test_erasing_takes_its_own_from_the_past_and_leaves_what_a_forgotten_memory_
     assert (targets(world, as_of=day(6)), targets(world, alone, day(6)), broken(world)) == (["Acme"], [], [])
 
 
-def test_what_a_forgotten_memory_ended_goes_on_and_ends_again(world: World) -> None:
+def test_an_edge_ended_by_a_forgotten_memory_goes_on_and_ends_again(world: World) -> None:
     world.rows("select * from loci_api.set_edge_type(%(ns)s, 'lives_in', '{\"single_valued\": true}')")
     observe(world, {"source": "Pia", "type": "lives_in", "target": "Rome", "observed_at": str(day(1))})
     memory = remember(
@@ -187,7 +187,7 @@ def test_an_entity_is_back_when_anybody_says_something_of_it(world: World, sayin
     assert ("Pia" in names(world), names(world, hidden)) == (True, [])
 
 
-def test_what_somebody_said_beside_a_memory_keeps_its_entities_in_sight(world: World) -> None:
+def test_statements_beside_a_forgotten_memory_keep_its_entities_visible(world: World) -> None:
     memory = remember(world, "Pia works at Acme", entities=[{"name": "Rex"}], edges=[EDGE])
     rex = world.value("select id from loci.get_entity(%(ns)s, 'Rex')")
     world.rows("select * from loci_api.pin_entity(%(ns)s, %(id)s, true)", id=rex)
@@ -240,7 +240,7 @@ def test_a_forgotten_memory_is_no_evidence_of_a_new_edge(world: World) -> None:
         observe(world, {**EDGE, "memory_id": str(memory)})
 
 
-def test_what_memories_that_are_forgotten_together_show_ends_at_one_moment_and_comes_back(owned: World) -> None:
+def test_edges_of_memories_forgotten_together_end_at_one_moment_and_come_back(owned: World) -> None:
     for n in range(7):
         remember(owned, f"Pia works at Acme, says {n}", edges=[EDGE])
     remember(owned, "Rex met Pia", edges=[{"source": "Rex", "type": "met", "target": "Pia"}])

@@ -196,7 +196,7 @@ def test_memories_of_both_are_found_by_either_name(pair: World) -> None:
 
 
 @pytest.mark.parametrize(("pinned", "result"), [([], False), (["Bob"], True), (["Robert"], True), (["Bob", "Robert"], True)])
-def test_what_was_pinned_stays_pinned_and_undoing_pins_as_before(pair: World, pinned: list[str], result: bool) -> None:
+def test_a_merge_keeps_pins_and_its_undo_restores_them(pair: World, pinned: list[str], result: bool) -> None:
     for name in pinned:
         pair.rows("select loci_api.pin_entity(%(ns)s, %(id)s, true)", id=get(pair, name)["id"])
     made = merge(pair, "Bob", "Robert")
@@ -344,7 +344,7 @@ def test_merging_again_after_undoing_is_the_merge(pair: World) -> None:
         undo(pair, undone)
 
 
-def test_what_was_written_to_the_kept_entity_since_stays_with_it(pair: World) -> None:
+def test_later_writes_to_the_kept_entity_stay_with_it(pair: World) -> None:
     made = merge(pair, "Bob", "Robert")
     observe(
         pair,
@@ -403,7 +403,7 @@ def test_erasing_everything_about_an_entity_takes_what_was_merged_into_it(world:
         assert world.value(f"select count(*) from loci_data.{table} where namespace_id = %(ns_id)s") == 0, table  # type: ignore[arg-type]
 
 
-def test_what_the_kept_entity_was_merged_into_is_undone_first(world: World) -> None:
+def test_a_later_merge_of_the_kept_entity_is_undone_first(world: World) -> None:
     entities(world, *({"name": name} for name in ("one", "two", "three")))
     first = merge(world, "two", "one")
     second = merge(world, "three", "two")
@@ -614,7 +614,7 @@ def test_two_pinned_entities_are_never_merged_on_their_own(world: World) -> None
     assert names(world) == ["Node js", "Node.js"]
 
 
-def test_what_was_given_back_or_split_is_not_merged_again(world: World) -> None:
+def test_undone_and_split_entities_are_not_merged_again(world: World) -> None:
     entities(world, {"name": "Node.js"}, {"name": "nodejs"}, {"name": "Jean-Luc", "aliases": ["Jean Luc"]})
     duplicates(world, dry_run=False)
     undo(world, world.value("select id from loci.list_merges(%(ns)s)"))

@@ -182,7 +182,7 @@ def test_the_old_name_of_a_renamed_entity_leads_to_it(world: World) -> None:
     assert world.row(events)["detail"] == {"name": "Meta", "aliases": ["FB", "Facebook"]}
 
 
-def test_who_writes_of_an_old_name_writes_of_the_renamed_entity_and_makes_no_other(world: World) -> None:
+def test_a_write_to_an_old_name_reaches_the_renamed_entity(world: World) -> None:
     (made,) = know(world, "Facebook")
     change(world, "Facebook", name="Meta")
     (written,) = know(world, {"name": "FACEBOOK", "description": "a firm"})
@@ -257,7 +257,7 @@ def test_an_entity_with_a_hundred_aliases_is_renamed_to_one_of_them_or_with_fewe
     assert called(change(world, "full", name="fuller", aliases=aliases[1:])) == ("fuller", [*aliases[1:], "alias 0"])
 
 
-def test_whoever_is_given_an_old_name_is_meant_by_it_from_then_on(world: World) -> None:
+def test_an_entity_given_an_old_name_is_meant_by_it_from_then_on(world: World) -> None:
     first, second = know(world, "Facebook", "a book of faces")
     change(world, "Facebook", name="Meta")
     world.write("however often the other one is mentioned", entities=[{"name": "Meta"}])
@@ -305,7 +305,7 @@ def test_a_moment_before_a_new_name_knows_the_old_one_and_the_aliases_of_then(wo
     assert called(get(world, made["id"])) == ("Meta", [])
 
 
-def test_of_many_who_share_an_alias_the_one_whose_name_it_is_is_found_and_as_many_as_the_setting_says(world: World) -> None:
+def test_a_shared_alias_finds_its_owner_and_as_many_others_as_the_setting_says(world: World) -> None:
     know(world, "Robot")
     made = know(world, *({"name": f"bot {n}"} for n in range(30)))
     for row in made:
@@ -376,7 +376,7 @@ NAMES = st.lists(PIECES, min_size=2, max_size=6).map("".join).filter(lambda name
 
 @pytest.mark.row("G5")
 @given(names=st.lists(NAMES, min_size=1, max_size=12), text=TEXTS)
-def test_what_is_found_is_what_a_look_at_every_place_finds(world: World, names: list[str], text: str) -> None:
+def test_a_search_of_names_finds_what_a_look_at_every_position_finds(world: World, names: list[str], text: str) -> None:
     with world.connection.transaction(force_rollback=True):
         know(world, *names)
         rows = found(world, text)
@@ -464,7 +464,7 @@ def test_a_name_behind_another_capitalised_word_counts_and_links(world: World, f
 
 
 @pytest.mark.row("R9")
-def test_what_two_memories_share_is_one_name_and_not_what_it_ends_with(world: World) -> None:
+def test_the_longest_shared_phrase_becomes_the_name(world: World) -> None:
     ids = read(world, *(f"{n}: we walked on the Great Wall of China, and The Great Wall of China is long" for n in range(3)))
     assert mentioned(world) == {"The Great Wall of China": ids}
 

@@ -224,7 +224,7 @@ def returned(owned: World) -> Any:
     return bring_back
 
 
-def test_what_comes_back_is_what_went(owned: World, returned: Any) -> None:
+def test_a_restored_entity_is_as_it_was_before_its_removal(owned: World, returned: Any) -> None:
     furnish(owned)
     robert, before = get(owned, "Robert")["id"], state(owned)
     remove(owned, "Robert")
@@ -292,7 +292,7 @@ def test_a_fact_whose_memory_was_forgotten_meanwhile_stays_away(owned: World, re
     assert [fact["content"] for fact in row["attributes"]] == ["likes rye"]
 
 
-def test_what_was_never_removed_is_passed_over(owned: World, returned: Any) -> None:
+def test_restoring_an_entity_that_was_never_removed_does_nothing(owned: World, returned: Any) -> None:
     furnish(owned)
     before = state(owned)
     assert returned(get(owned, "Robert")["id"]) == []

@@ -114,7 +114,7 @@ def test_a_type_that_is_not_declared_has_many_targets(world: World) -> None:
     assert at(world, day(150)) == ["Paris", "Berlin"]
 
 
-def test_what_stood_before_the_declaration_is_put_in_order_by_the_next_observation(world: World) -> None:
+def test_the_next_observation_orders_edges_from_before_the_declaration(world: World) -> None:
     observe(world, lives("Paris", 0), lives("Berlin", 100))
     declare(world)
     assert at(world, day(150)) == ["Paris", "Berlin"]

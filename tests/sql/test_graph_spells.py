@@ -41,7 +41,7 @@ def edge(world: World, id: Any, **given: Any) -> Row:
 
 
 @pytest.mark.row("G2")
-def test_what_is_told_today_of_the_past_is_there_at_that_time_and_nothing_has_decayed(world: World) -> None:
+def test_an_edge_told_later_holds_at_its_time_without_decay(world: World) -> None:
     observe(world, {**KIEL, "valid_from": day(0), "valid_to": day(730), "confidence": 0.7})
     assert [at(world, day(n)) for n in (-1, 0, 365, 730)] == [[], [("Kiel", 0.7)], [("Kiel", 0.7)], []]
     assert at(world) == []
@@ -282,7 +282,7 @@ def test_undoing_what_was_undone_by_hand_and_the_observation_itself(world: World
     assert world.value("select status from loci.list_supersessions(%(ns)s)") == "applied"
 
 
-def test_what_was_taken_back_ends_nothing_any_more(world: World) -> None:
+def test_a_deleted_edge_ends_nothing_any_more(world: World) -> None:
     declare(world)
     observe(world, lives("Rome", 0))
     (oslo,) = observe(world, lives("Oslo", 100))

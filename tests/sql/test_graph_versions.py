@@ -112,7 +112,7 @@ def test_undoing_the_end_of_a_memory_lets_its_edge_go_on(world: World) -> None:
 
 @pytest.mark.parametrize("other", ["by hand", "by another memory"])
 @pytest.mark.parametrize("first", [True, False])
-def test_what_somebody_else_says_too_goes_on(world: World, other: str, first: bool) -> None:
+def test_an_edge_that_somebody_else_states_goes_on(world: World, other: str, first: bool) -> None:
     def say() -> None:
         if other == "by hand":
             observe(world, {**VISBY, "observed_at": day(5)})
@@ -129,7 +129,7 @@ def test_what_somebody_else_says_too_goes_on(world: World, other: str, first: bo
     assert sound(world)
 
 
-def test_what_is_said_after_the_end_begins_anew(world: World) -> None:
+def test_a_statement_after_the_end_begins_a_new_spell(world: World) -> None:
     memory = write(world)
     world.change(memory, valid_to=day(10))
     observe(world, {**VISBY, "observed_at": day(20)})

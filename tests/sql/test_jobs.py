@@ -200,7 +200,7 @@ def test_a_job_that_is_put_back_waits_and_is_due_when_it_says(queue: Queue) -> N
     assert queue.take()["id"] is None
 
 
-def test_what_a_job_says_of_its_own_end_stands(queue: Queue) -> None:
+def test_a_job_keeps_the_end_that_it_states(queue: Queue) -> None:
     it = ask(queue.world)
     place = queue.take()
     queue.world.rows("select loci_api.finish_job(%(ns)s, %(id)s, '{\"seen\": 3}')", id=it)
@@ -366,7 +366,7 @@ def test_a_job_that_was_given_up_is_let_be_by_cancelling_it(queue: Queue) -> Non
 
 
 @pytest.mark.parametrize("arguments", [{}, {"passes": ["entities"]}, {"scheduled": True}], ids=str)
-def test_what_a_later_job_has_done_is_not_given_up_any_more(queue: Queue, arguments: dict[str, Any]) -> None:
+def test_a_given_up_job_is_closed_by_a_later_job_that_did_its_work(queue: Queue, arguments: dict[str, Any]) -> None:
     unscheduled = {name: value for name, value in arguments.items() if name != "scheduled"}
     it = give_up(queue, kind="dream", arguments=Jsonb(arguments))
     succeed(queue, kind="dream", arguments=Jsonb(unscheduled))
@@ -378,7 +378,7 @@ def test_what_a_later_job_has_done_is_not_given_up_any_more(queue: Queue, argume
     [{"kind": "enrich"}, {"kind": "dream", "arguments": Jsonb({"passes": ["memories"]})}],
     ids=["another kind", "another subject"],
 )
-def test_what_no_later_job_has_done_stays_given_up(queue: Queue, other: dict[str, Any]) -> None:
+def test_a_dead_job_without_a_later_one_stays_dead(queue: Queue, other: dict[str, Any]) -> None:
     succeed(queue, kind="dream")
     it = give_up(queue, kind="dream")
     succeed(queue, **other)
@@ -488,7 +488,7 @@ def test_a_deleted_namespace_takes_its_jobs_off_the_queue_and_stops_the_one_that
     assert queue.places() == 0
 
 
-def test_what_ended_longer_ago_than_job_days_is_deleted(queue: Queue) -> None:
+def test_jobs_that_ended_before_job_days_are_deleted(queue: Queue) -> None:
     world = queue.world
     old, new, waits = ask(world), ask(world), ask(world)
     for status in ("failed", "succeeded"):

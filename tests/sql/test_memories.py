@@ -172,7 +172,7 @@ def test_a_stated_end_is_half_open(world: World, moment: int, seen: list[str]) -
 
 @pytest.mark.row("M2")
 @pytest.mark.parametrize(("moment", "seen"), [(10, ["A"]), (12, ["B"]), (13, ["B"]), (14, ["A"]), (29, ["A"]), (30, ["C"])])
-def test_what_an_interlude_interrupts_goes_on_after_it(chain: World, moment: int, seen: list[str]) -> None:
+def test_an_interrupted_version_goes_on_after_its_interlude(chain: World, moment: int, seen: list[str]) -> None:
     chain.write("B", lineage="l", valid_from=day(12), valid_to=day(14))
     assert chain.visible(as_of=day(moment)) == seen
 
@@ -303,7 +303,7 @@ def test_a_forgotten_version_comes_back_beside_one_that_was_announced_and_is_the
 
 
 @pytest.mark.parametrize("lineage", ["home", None])
-def test_what_is_said_again_reinforces_although_another_version_is_announced(world: World, lineage: str | None) -> None:
+def test_a_repetition_reinforces_although_another_version_is_announced(world: World, lineage: str | None) -> None:
     named = {} if lineage is None else {"lineage": lineage}
     first = world.write("Nora lives in Kiel", **named)
     world.write("Nora lives in Bonn", lineage=first["lineage"], valid_from=day(10_000))

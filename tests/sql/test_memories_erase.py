@@ -236,7 +236,7 @@ def chain(world: World) -> tuple[World, list[UUID]]:
     return world, found
 
 
-def test_what_stood_under_an_erased_memory_becomes_the_top_of_its_tree(chain: tuple[World, list[UUID]]) -> None:
+def test_children_of_an_erased_memory_become_tops_of_their_trees(chain: tuple[World, list[UUID]]) -> None:
     world, nodes = chain
     world.erase(nodes[2])
     above = world.rows("select (memory).content from loci.ancestors(%(ns)s, %(id)s) order by depth", id=nodes[5])
@@ -328,9 +328,7 @@ def state_by_hand(world: World, what: str) -> None:
 @pytest.mark.parametrize("erase", [True, False], ids=["erasing", "forgetting"])
 @pytest.mark.parametrize("before", [True, False], ids=["before", "since"])
 @pytest.mark.parametrize("what", ["itself", "in a conversation", "an edge", "an edge to it", "an aspect", "a fact"])
-def test_what_was_stated_by_hand_stays_when_the_only_memory_of_an_entity_goes(
-    world: World, what: str, before: bool, erase: bool
-) -> None:
+def test_statements_by_hand_keep_an_entity_whose_only_memory_goes(world: World, what: str, before: bool, erase: bool) -> None:
     if before and what in {"an aspect", "a fact"}:
         state_by_hand(world, "itself")
     if before:
@@ -349,7 +347,7 @@ def test_what_was_stated_by_hand_stays_when_the_only_memory_of_an_entity_goes(
 
 
 @pytest.mark.parametrize("erase", [True, False], ids=["erasing", "forgetting"])
-def test_what_only_the_memory_said_of_an_entity_does_not_keep_it(world: World, erase: bool) -> None:
+def test_an_entity_known_from_one_memory_goes_with_it(world: World, erase: bool) -> None:
     edge = {"source": "Zork", "type": "sells_to", "target": "Blorb", "aspect": "business"}
     note = world.write("Zork sells to Blorb", entities=[{"name": "Zork"}], edges=[edge])["id"]
     state_fact(world, "Zork", note)
@@ -361,7 +359,7 @@ def test_what_only_the_memory_said_of_an_entity_does_not_keep_it(world: World, e
 
 
 @pytest.mark.parametrize("erase", [True, False], ids=["erasing", "forgetting"])
-def test_what_a_memory_observed_of_two_that_are_one_by_now_is_taken_from_the_one(world: World, erase: bool) -> None:
+def test_evidence_of_a_memory_for_two_merged_entities_is_taken_from_the_kept_one(world: World, erase: bool) -> None:
     note = world.write("x", entities=[{"name": "A"}, {"name": "B"}])["id"]
     world.rows("select * from loci_api.merge_entities(%(ns)s, 'A', 'B')")
     (world.erase if erase else world.forget)(note)
@@ -510,7 +508,7 @@ def test_a_memory_of_another_namespace_is_unknown(world: World) -> None:
 
 
 @pytest.mark.parametrize("role", [None, "reader", "writer", "admin"])
-def test_who_may_write_may_erase(owned: World, role: str | None) -> None:
+def test_a_writer_may_erase(owned: World, role: str | None) -> None:
     memory = owned.write("x")["id"]
     connection: psycopg.Connection[Any] = owned.connection
     connection.execute("reset session authorization")
@@ -532,7 +530,7 @@ def test_a_wrong_extent_is_refused(world: World, wrong: dict[str, Any]) -> None:
         world.erase(world.write("x")["id"], **wrong)
 
 
-def test_what_enrichment_made_of_an_erased_memory_is_erased_with_it(world: World) -> None:
+def test_entries_of_an_erased_memory_are_erased_with_it(world: World) -> None:
     raw, made, other = (world.write(content)["id"] for content in ("met Bob, likes tea", "Bob likes tea", "Carol likes tea"))
     world.rows("select * from loci_api.link_memories(%(ns)s, %(made)s, %(raw)s, 'expands', 1)", made=made, raw=raw)
     world.rows("select * from loci_api.link_memories(%(ns)s, %(other)s, %(raw)s, 'related_to', 1)", other=other, raw=raw)
@@ -571,14 +569,14 @@ def test_the_receipt_names_the_turns_that_hold_all_words_of_what_is_erased(world
     assert len(world.rows("select from loci.list_turns(%(ns)s, 's')")) == 4
 
 
-def test_of_a_lineage_the_words_of_every_version_are_looked_for(world: World) -> None:
+def test_words_of_every_version_of_a_lineage_are_searched(world: World) -> None:
     named = say(world, "I lived in Lisbon", "I moved to Porto")
     world.write("Lisbon", lineage="home")
     receipt = erase(world, world.write("Porto", lineage="home")["id"])
     assert [turn["id"] for turn in receipt["turns"]] == named
 
 
-def test_what_has_no_word_of_its_own_names_no_turn(world: World) -> None:
+def test_a_text_without_telling_words_names_no_turn(world: World) -> None:
     say(world, "it is what it is")
     assert erase(world, world.write("It is!")["id"])["turns"] == []
 

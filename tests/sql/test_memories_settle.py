@@ -66,13 +66,13 @@ def test_a_fact_that_may_outdate_another_leaves_the_pair_open(world: World) -> N
     assert unsettled(world) == [("Nadia follows a salt diet with nuts", "Nadia follows a vegan diet with nuts")]
 
 
-def test_what_is_of_another_or_has_nothing_in_common_is_not_named(world: World) -> None:
+def test_an_unrelated_memory_or_one_of_another_is_not_named(world: World) -> None:
     retain(world, "Bob follows a vegan menu", "The rent is 400")
     (decision,) = retain(world, NEW)
     assert (decision["unsettled"], unsettled(world)) == ([], [])
 
 
-def test_what_is_far_but_of_the_same_is_named_and_not_left_open(world: World) -> None:
+def test_a_distant_statement_of_the_same_subject_is_named_and_not_left_open(world: World) -> None:
     retain(world, OLD)
     (decision,) = retain(world, NEW)
     assert ([row["content"] for row in decision["unsettled"]], unsettled(world)) == ([OLD], [])
@@ -100,7 +100,7 @@ def test_a_memory_that_is_compared_is_not_its_own_rival(world: World) -> None:
 
 
 @pytest.mark.row("M12")
-def test_what_was_said_to_be_both_true_is_not_noticed_again(world: World) -> None:
+def test_a_pair_said_to_be_both_true_is_not_noticed_again(world: World) -> None:
     one, other = world.write("Nadia follows a vegan diet", lineage="diet"), world.write("Nadia follows a salt diet")
     settle(world, other["id"], one["id"], "both_true")
     newer = world.write("Nadia follows a strictly vegan diet", lineage="diet")
@@ -111,7 +111,7 @@ def test_what_was_said_to_be_both_true_is_not_noticed_again(world: World) -> Non
 
 
 @pytest.mark.row("M12")
-def test_what_is_replaced_ends_when_the_newer_one_begins(world: World, pair: tuple[Row, Row]) -> None:
+def test_a_replaced_memory_ends_when_the_newer_one_begins(world: World, pair: tuple[Row, Row]) -> None:
     newer, older = pair
     before = world.now()
     shown = settle(world, newer["id"], older["id"])
@@ -126,7 +126,7 @@ def test_what_is_replaced_ends_when_the_newer_one_begins(world: World, pair: tup
 
 
 @pytest.mark.row("M12")
-def test_what_is_corrected_was_never_true_and_stays_askable(world: World, pair: tuple[Row, Row]) -> None:
+def test_a_corrected_statement_was_never_true_and_stays_askable(world: World, pair: tuple[Row, Row]) -> None:
     newer, older = pair
     before = world.now()
     (_, shown) = settle(world, newer["id"], older["id"], "corrects")
@@ -135,7 +135,7 @@ def test_what_is_corrected_was_never_true_and_stays_askable(world: World, pair: 
     assert links(world, newer["id"]) == {"corrects"}
 
 
-def test_what_is_both_true_stays(world: World, pair: tuple[Row, Row]) -> None:
+def test_two_true_memories_both_stay(world: World, pair: tuple[Row, Row]) -> None:
     newer, older = pair
     assert [row["current"] for row in settle(world, newer["id"], older["id"], "both_true")] == [True, True]
     assert (world.visible(), links(world, newer["id"]), unsettled(world)) == ([OLD, NEW], {"both_true"}, [])
@@ -200,7 +200,7 @@ def test_the_second_of_two_who_settle_is_told_what_is_not_current(world: World, 
 
 
 @pytest.mark.row("M12")
-def test_what_was_forgotten_in_between_is_open_no_longer_and_not_settled(world: World, pair: tuple[Row, Row]) -> None:
+def test_a_pair_with_a_forgotten_memory_is_neither_open_nor_settled(world: World, pair: tuple[Row, Row]) -> None:
     newer, older = pair
     world.forget(older["id"])
     assert unsettled(world) == []

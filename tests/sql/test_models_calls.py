@@ -116,7 +116,7 @@ def test_a_call_is_written_down_before_it_is_made_with_all_that_it_may_use(world
     assert (call["prompt_tokens"], call["completion_tokens"], call["estimated"], float(call["cost"])) == (100, 900, True, 0.0092)
 
 
-def test_what_it_has_used_takes_the_place_of_what_it_might(world: World) -> None:
+def test_actual_usage_replaces_the_reservation(world: World) -> None:
     call_id = reserve(world, 100, 900, prices=(2, 10))["id"]
     assert float(end(world, call_id, 120, 30, prices=(2, 10))) == pytest.approx(0.00054)
     (call,) = listed(world)
@@ -162,7 +162,7 @@ def test_calls_that_run_count_with_what_they_reserved(world: World) -> None:
     assert (row["calls"], row["running"], row["token_limit"], row["tokens_left"]) == (2, 2, 2500, 300)
 
 
-def test_what_a_call_did_not_use_is_there_for_others(world: World) -> None:
+def test_unused_reserved_tokens_are_free_for_others(world: World) -> None:
     budget(world, model_tokens=2000)
     call_id = reserve(world, 100, 1900)["id"]
     refused(world)
@@ -275,7 +275,7 @@ def test_the_view_shows_calls_of_granted_namespaces_alone(world: World) -> None:
 
 
 @pytest.mark.parametrize(("role", "may"), [("reader", False), ("writer", True)])
-def test_who_writes_may_call_models(world: World, role: str, may: bool) -> None:
+def test_a_writer_may_call_models(world: World, role: str, may: bool) -> None:
     world.connection.execute("reset session authorization")
     agent = grant(world.connection, world.name, role)
     world.connection.execute("set session authorization loci_app")

@@ -47,7 +47,7 @@ def test_only_the_last_reading_of_a_memory_is_kept(world: World) -> None:
 
 
 @pytest.mark.parametrize("versions", ["all", "this"])
-def test_what_was_read_goes_with_the_erased_memory_and_is_in_the_receipt(world: World, versions: str) -> None:
+def test_pieces_go_with_the_erased_memory_and_are_in_the_receipt(world: World, versions: str) -> None:
     gone, stays = world.write("gone", lineage="l"), world.write("stays")
     store(world, document(world, gone["id"]), document(world, stays["id"]))
     [receipt] = world.rows("select * from loci_api.erase_memories(%(ns)s, %(ids)s::uuid[], %(v)s)", ids=[gone["id"]], v=versions)
@@ -65,7 +65,7 @@ def test_a_memory_that_was_erased_meanwhile_is_passed_by(world: World) -> None:
 
 
 @pytest.mark.parametrize("wrong", [{"text_hash": b"short"}, {"model": ""}, {"pieces": b"x" * (1 << 20) + b"x"}])
-def test_what_is_no_hash_no_model_or_too_long_is_refused(world: World, wrong: Row) -> None:
+def test_pieces_with_a_wrong_hash_model_or_length_are_refused(world: World, wrong: Row) -> None:
     one = document(world, world.write("one")["id"])
     with pytest.raises(errors.CheckViolation):
         store(world, one, **wrong)

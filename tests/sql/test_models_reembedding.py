@@ -101,12 +101,12 @@ def arms(world: World, vector: list[float], model_id: int | None) -> Row:
     )
 
 
-def test_what_is_written_meanwhile_waits_for_both_models(filling: World) -> None:
+def test_a_memory_written_meanwhile_waits_for_both_models(filling: World) -> None:
     filling.write("pear", entities=[{"name": "Orchard"}])
     assert (waiting(filling, "active"), waiting(filling, "filling")) == (2, 3)
 
 
-def test_what_changes_meanwhile_waits_for_both_models(filling: World) -> None:
+def test_a_memory_changed_meanwhile_waits_for_both_models(filling: World) -> None:
     memory = filling.write("pear", entities=[{"name": "Orchard"}])
     embed(filling)
     embed(filling, "active", OLD)
@@ -116,7 +116,7 @@ def test_what_changes_meanwhile_waits_for_both_models(filling: World) -> None:
     assert (waiting(filling, "active"), waiting(filling, "filling")) == (2, 2)
 
 
-def test_what_is_erased_leaves_nothing_of_either_model(filling: World) -> None:
+def test_erasing_leaves_nothing_of_either_model(filling: World) -> None:
     embed(filling)
     memory = filling.write("pear", embedding=OLD)["id"]
     filling.erase(memory)

@@ -97,7 +97,7 @@ def test_the_nearest_by_the_second_model_come_first(second: World) -> None:
     assert found["scores"][0] == pytest.approx(1)
 
 
-def test_what_is_written_and_changed_waits_for_both_models(second: World) -> None:
+def test_a_written_or_changed_memory_waits_for_both_models(second: World) -> None:
     pear = second.write("pear", entities=[{"name": "Orchard"}])
     assert waiting(second) == 1
     embed(second)
@@ -143,7 +143,7 @@ def test_another_model_is_never_asked_as_the_second(second: World, model: str | 
     assert ask(second, model=number(second, model) if model else 30_000) is None
 
 
-def test_what_is_erased_leaves_no_vector_of_either_model(second: World) -> None:
+def test_erasing_leaves_no_vector_of_either_model(second: World) -> None:
     pear = second.write("pear", embedding=FIRST)
     embed(second)
     assert vectors(second, pear["id"]) == {number(second), number(second, "active")}
@@ -152,7 +152,7 @@ def test_what_is_erased_leaves_no_vector_of_either_model(second: World) -> None:
     assert waiting(second) == 0
 
 
-def test_what_is_erased_while_it_waits_waits_no_more(second: World) -> None:
+def test_an_erased_memory_waits_no_more(second: World) -> None:
     pear = second.write("pear", embedding=FIRST)
     second.rows("select loci_api.erase_memories(%(ns)s, array[%(id)s::uuid])", id=pear["id"])
     assert waiting(second) == 0

@@ -330,7 +330,7 @@ def test_the_graph_is_asked_where_what_it_visits_costs_less_than_all_distances(
 
 
 @pytest.mark.parametrize(("asked", "kept"), [(100, 128), (700, 700)])
-def test_who_asks_for_more_candidates_gets_them(large: tuple[World, Vectors, list[UUID]], asked: int, kept: int) -> None:
+def test_a_request_for_more_candidates_gets_them(large: tuple[World, Vectors, list[UUID]], asked: int, kept: int) -> None:
     world, vectors, _ = large
     with world.connection.transaction(force_rollback=True):
         world.connection.execute(

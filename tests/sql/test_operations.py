@@ -312,7 +312,7 @@ NOTHING: dict[str, tuple[Callable[[World], Any], Callable[[World], Any]]] = {
 
 
 @pytest.mark.parametrize("name", NOTHING)
-def test_what_changes_nothing_of_meaning_leaves_no_operation(world: World, name: str) -> None:
+def test_a_change_without_meaning_leaves_no_operation(world: World, name: str) -> None:
     prepare, call = NOTHING[name]
     prepare(world)
     before = len(listed(world, limit=1000))
@@ -332,7 +332,7 @@ def test_working_memory_is_logged_where_its_namespace_asks_for_it(world: World) 
     assert (change["action"], change["before"], change["after"]) == ("erased", {"key": "session/a/plan"}, None)
 
 
-def test_what_expires_in_working_memory_is_no_change(world: World) -> None:
+def test_expiry_in_working_memory_is_no_change(world: World) -> None:
     setting(world, log_working_memory=True)
     save(world, ttl=0.001)
     before = len(listed(world))
@@ -370,7 +370,7 @@ def test_a_new_memory_says_all_but_its_content(world: World) -> None:
     assert (change["after"]["metadata"], change["after"]["valid_to"]) == ({"k": None}, None)
 
 
-def test_what_was_erased_is_blank_in_earlier_changes_and_its_neighbours_are_not(world: World) -> None:
+def test_erased_texts_are_blank_in_earlier_changes_and_their_neighbours_are_not(world: World) -> None:
     def link(w: World) -> None:
         for target in ("cup", "pot"):
             w.rows("select * from loci_api.link_memories(%(ns)s, %(a)s, %(b)s, 'x')", a=memory(w), b=memory(w, target))
@@ -384,7 +384,7 @@ def test_what_was_erased_is_blank_in_earlier_changes_and_its_neighbours_are_not(
     assert [change["after"] and change["after"]["target_id"] for change in changes(world, linked)] == [None, pot]
 
 
-def test_what_was_erased_before_it_had_a_position_is_blank_as_well(world: World) -> None:
+def test_a_change_erased_before_it_had_a_position_is_blank_too(world: World) -> None:
     written = operate(world, lambda w: w.remember({"content": "tea"}, {"content": "cup"}))
     erased = operate(world, lambda w: w.erase(memory(w)))
     assert [change["after"] is None for change in changes(world, written)] == [True, False]
@@ -615,7 +615,7 @@ def test_a_sweep_is_a_batch_that_goes_on_where_the_last_one_ended(owned: World) 
     assert swept == [2, 2, 1]
 
 
-def test_what_an_operation_changed_is_counted_after_its_changes_are_gone(owned: World) -> None:
+def test_changes_of_an_operation_are_counted_after_they_are_gone(owned: World) -> None:
     made = operate(owned, lambda w: w.write("a"))
     changes(owned, made)
     owned.connection.execute("reset session authorization")

@@ -93,7 +93,7 @@ def test_a_page_ends_where_it_grows_too_large_and_says_that_there_is_more(world:
     assert [row["after"]["status"] for row in seen] == ["active", "forgotten"] * 3
 
 
-def test_what_was_asked_before_the_list_bounds_what_it_has_read(world: World) -> None:
+def test_bounds_asked_before_a_list_bound_what_it_has_read(world: World) -> None:
     world.write("one")
     rows = listed(world)
     bounds = world.row("select * from loci_api.feed_bounds(array[%(ns)s])")
@@ -112,7 +112,9 @@ WRONG: list[tuple[str, str, Any]] = [
 
 
 @pytest.mark.parametrize(("state", "field", "asked"), WRONG, ids=str)
-def test_what_cannot_be_asked_is_an_error_that_names_the_field(world: World, state: str, field: str, asked: dict[str, Any]) -> None:
+def test_an_impossible_question_is_an_error_that_names_the_field(
+    world: World, state: str, field: str, asked: dict[str, Any]
+) -> None:
     with pytest.raises(psycopg.Error) as raised:
         listed(world, **asked)
     assert (raised.value.sqlstate, raised.value.diag.column_name) == (state, field)
@@ -197,7 +199,7 @@ def test_a_transaction_that_stays_open_holds_up_nobody_and_is_not_passed_over(fe
     assert feed.position() > before
 
 
-def test_what_waited_for_another_change_stands_after_it(feed: Feed, connect: Connect) -> None:
+def test_a_change_that_waited_for_another_comes_after_it(feed: Feed, connect: Connect) -> None:
     first, second = connect(autocommit=False), connect()
     feed.write(feed.main, "v1", "city")
     feed.write(first, "v2", "city")
@@ -210,7 +212,7 @@ def test_what_waited_for_another_change_stands_after_it(feed: Feed, connect: Con
     assert feed.created() == ["v1", "v2", "v3"]
 
 
-def test_what_was_rolled_back_is_never_seen(feed: Feed, connect: Connect) -> None:
+def test_a_rolled_back_change_is_never_seen(feed: Feed, connect: Connect) -> None:
     other = connect(autocommit=False)
     feed.write(other, "never")
     feed.sequence()

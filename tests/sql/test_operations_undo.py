@@ -173,7 +173,7 @@ def test_a_place_that_was_taken_since_is_a_conflict_and_nothing_is_half_undone(w
     assert world.get(other["id"])["tags"] == ["x"]
 
 
-def test_what_others_observed_since_stays_and_only_the_evidence_of_the_operation_goes(world: World) -> None:
+def test_later_observations_of_others_stay_when_an_operation_is_undone(world: World) -> None:
     _, first = operation(world, lambda: observe(world, {**ALICE, "confidence": 0.4, "session_id": "a"}))
     operation(world, lambda: observe(world, {**ALICE, "confidence": 0.9, "session_id": "b"}))
     undone = undo(world, first)
@@ -226,7 +226,7 @@ def test_entities_found_in_texts_go_with_the_operation_that_found_them(world: Wo
     assert [entity["name"] for entity in state(world)["entities"]] == ["Zorblax"]
 
 
-def test_what_was_erased_since_is_left_out_and_what_an_operation_erased_stays_erased(world: World) -> None:
+def test_an_undo_leaves_out_memories_erased_since_and_restores_no_erasure(world: World) -> None:
     rows, done = operation(world, lambda: world.remember({"content": "one"}, {"content": "two"}))
     _, erased = operation(world, lambda: world.erase(rows[0]["id"]))
     with pytest.raises(errors.UniqueViolation, match="for good"), world.connection.transaction():
@@ -286,7 +286,7 @@ def test_an_operation_that_was_undone_while_it_ran_writes_nothing_more(world: Wo
         world.write("second half")
 
 
-def test_what_the_feed_has_taken_over_is_undone_like_what_still_waits(world: World) -> None:
+def test_changes_already_in_the_feed_are_undone_like_waiting_ones(world: World) -> None:
     row, done = operation(world, lambda: world.write("one", lineage="l", tags=["a"]))
     world.rows("select * from loci_api.sequence_changes()")
     world.connection.execute("select set_config('loci.operation', %s, true)", [str(done)])

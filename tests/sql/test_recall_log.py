@@ -104,7 +104,7 @@ def test_the_view_has_a_row_for_each_memory_and_one_for_an_answer_without(world:
     assert [(row["rank"], row["memory_id"], row["query"]) for row in rows_of(world, empty)] == [(None, None, "who?")]
 
 
-def test_who_may_only_read_is_logged_by_name(world: World) -> None:
+def test_a_readers_recall_is_logged_by_name(world: World) -> None:
     a = world.write("a")["id"]
     number = document(world, a)
     world.connection.execute("reset session authorization")
@@ -155,7 +155,7 @@ def test_a_memory_that_the_session_was_shown_after_the_recall_is_injected(world:
 
 
 @pytest.mark.row("R4")
-def test_what_is_said_of_results_later_stands_beside_them(world: World) -> None:
+def test_later_ratings_stand_beside_their_results(world: World) -> None:
     a, b, c = (world.write(text)["id"] for text in "abc")
     recall, other = log(world, a, b, c), log(world, a)
     assert sorted(rate(world, recall, (a, True, None), (b, False, "out of date"))) == sorted([a, b])
@@ -178,7 +178,7 @@ def test_the_last_word_on_a_memory_counts(world: World) -> None:
     assert [(row["useful"], row["note"]) for row in rows_of(world, recall)] == [(False, "no")]
 
 
-def test_what_cannot_be_rated_is_refused_by_field_and_nothing_is_rated(world: World) -> None:
+def test_an_impossible_rating_is_refused_by_field_and_rates_nothing(world: World) -> None:
     a, b = (world.write(text)["id"] for text in "ab")
     recall = log(world, a)
     cases: list[tuple[UUID | None, UUID, bool | None, type[psycopg.Error], str]] = [

@@ -26,7 +26,7 @@ def test_a_version_comes_with_what_its_lineage_said_before(world: World) -> None
     ]
 
 
-def test_what_is_long_or_forgotten_says_nothing(world: World) -> None:
+def test_a_long_or_forgotten_version_adds_no_earlier_words(world: World) -> None:
     long = world.write("Nadia eats vegan food " * 20, lineage="diet", valid_from=day(0))
     gone = world.write("Nadia turned vegetarian", lineage="diet", valid_from=day(1))
     last = world.write("Nadia has gone low-salt", lineage="diet", valid_from=day(2))

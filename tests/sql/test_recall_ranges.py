@@ -132,7 +132,7 @@ def test_filters_and_times_are_those_of_every_search(owned: World) -> None:
         check(owned, "word0 word2 word9", 3, 60, 500, **given)
 
 
-def test_what_only_the_worst_match_passes_is_found(owned: World) -> None:
+def test_a_filter_that_only_the_worst_match_passes_finds_it(owned: World) -> None:
     owned.remember(*({"content": "apple apple apple", "layer": 3} for _ in range(300)))
     last = owned.write("apple " + "pear " * 200, category="rare")
     join(owned, 100)

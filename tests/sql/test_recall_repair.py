@@ -60,7 +60,7 @@ def test_words_that_another_server_cut_are_found_again_after_a_repair(upgraded: 
 
 
 @pytest.mark.parametrize("count", [1, 3, len(TEXTS)])
-def test_what_is_erased_leaves_no_word_that_another_server_cut(upgraded: tuple[World, list[UUID]], count: int) -> None:
+def test_erasing_leaves_no_word_that_another_server_cut(upgraded: tuple[World, list[UUID]], count: int) -> None:
     world, ids = upgraded
     world.erase(*ids[:count])
     assert world.as_owner(LEFT) == [{"n": 0}]
@@ -69,7 +69,7 @@ def test_what_is_erased_leaves_no_word_that_another_server_cut(upgraded: tuple[W
     assert {row["doc_id"] for row in found} <= {row["doc_id"] for row in documents}
 
 
-def test_what_is_changed_is_cut_anew(upgraded: tuple[World, list[UUID]]) -> None:
+def test_a_changed_memory_is_indexed_anew(upgraded: tuple[World, list[UUID]]) -> None:
     world, ids = upgraded
     world.change(ids[0], tags=["wahl"])
     assert contents(world, search(world, "Bürgerin")) == [TEXTS[0]]

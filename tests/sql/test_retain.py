@@ -140,7 +140,7 @@ def test_small_talk_and_requests_of_a_conversation_are_no_facts(world: World, sa
     assert actions(world, said) == ["create"]  # in a text that is no conversation nothing is left out
 
 
-def test_what_tells_something_beside_is_a_fact_of_a_conversation(world: World) -> None:
+def test_a_sentence_that_tells_something_is_a_fact_of_a_conversation(world: World) -> None:
     told = FACTS.replace(" / ", "\n").split("\n") + sorted({fact for pair in PAIRS for fact in pair[2:4] if not fact.endswith("?")})
     decided = [
         row for start in range(0, len(told), 150) for row in retain(world, *told[start : start + 150], spoken=True, dry_run=True)
@@ -162,9 +162,7 @@ def became(world: World, known: str, told: str) -> str:
 
 @pytest.mark.row("L3")
 @pytest.mark.parametrize(("half", "found", "known"), [(0, 0.95, 0.95), (1, 0.85, 0.85)], ids=["tuned", "held out"])
-def test_what_ends_a_fact_does_so_in_98_of_100_pairs_english_and_german(
-    world: World, half: int, found: float, known: float
-) -> None:
+def test_rules_end_a_fact_in_98_of_100_pairs_english_and_german(world: World, half: int, found: float, known: float) -> None:
     counted = Counter((pair[0], became(world, pair[2], pair[3])) for pair in PAIRS[half::2])
     labelled, decided = Counter[str](), Counter[str]()
     for (label, decision), count in counted.items():
@@ -203,7 +201,7 @@ def test_that_it_is_so_now_is_nothing_new(world: World, known: str, told: str) -
     assert actions(world, told) == ["nothing"]
 
 
-def test_what_was_so_before_is_not_lost_where_the_rest_is_known(world: World) -> None:
+def test_a_former_state_is_not_lost_where_the_rest_is_known(world: World) -> None:
     retain(world, "Bob lives in Munich.")
     assert actions(world, "Bob lives in Munich, formerly in Berlin.") != ["nothing"]
 
@@ -213,7 +211,7 @@ def test_the_same_fact_of_a_chinese_text_is_known(world: World) -> None:
     assert actions(world, "我住在柏林") == ["nothing"]
 
 
-def test_what_i_say_is_not_what_another_says(world: World) -> None:
+def test_my_statement_is_no_duplicate_of_anothers(world: World) -> None:
     retain(world, "I live in Berlin", source="alice")
     assert actions(world, "I live in Oslo", source="bob") == ["link"]
     assert actions(world, "I live in Berlin.", source="carol")[0] != "nothing"
@@ -264,7 +262,7 @@ def test_a_contradiction_makes_a_version_of_what_it_contradicts(world: World, kn
         ("Wir sind nach Bonn gezogen.", "Wir wohnen in Kiel."),
     ],
 )
-def test_who_speaks_of_their_own_move_ends_where_they_lived(world: World, known: str, told: str) -> None:
+def test_a_told_move_ends_the_speakers_former_home(world: World, known: str, told: str) -> None:
     old = world.write(known, source="ann")
     for place in ("Rome", "Lima", "Cairo", "Quito", "Turin", "Porto", "Basel", "Minsk", "Ghent"):  # more than are compared
         world.write(f"{place} is where Bob lives and lived, moved to and moved from", source="bob")
@@ -309,7 +307,7 @@ def test_in_doubt_a_fact_becomes_a_memory_of_its_own(world: World, known: str, t
     assert world.visible() == [known, told]
 
 
-def test_of_several_that_a_fact_contradicts_one_gets_a_version_and_the_others_a_link(world: World) -> None:
+def test_one_of_several_contradicted_memories_gets_a_version_and_the_others_a_link(world: World) -> None:
     old = [world.write("Alice lives in Berlin"), world.write("Alice lives in Berlin, Germany")]
     (decision,) = retain(world, "Alice lives in Porto")
     (other,) = [row for row in old if row["id"] != decision["superseded"]]
@@ -318,7 +316,7 @@ def test_of_several_that_a_fact_contradicts_one_gets_a_version_and_the_others_a_
     assert [(row["type"], row["strength"]) for row in links] == [("contradicts", 0.75)]
 
 
-def test_what_the_user_said_is_ended_before_what_an_assistant_said_that_is_nearer(plane: World) -> None:
+def test_a_fact_ends_a_users_statement_before_a_nearer_one_of_an_assistant(plane: World) -> None:
     asked = plane.write("Alice lives in Oslo", embedding=[0, 1])
     said = plane.write("Alice lives in Rome", embedding=[1, 0], source="assistant")
     (by_assistant,) = retain(plane, "Alice lives in Riga", embedding=[0, 1], source="assistant")
@@ -328,7 +326,7 @@ def test_what_the_user_said_is_ended_before_what_an_assistant_said_that_is_neare
 
 
 @pytest.mark.parametrize("mode", ["propose", "off"])
-def test_where_supersession_does_not_act_a_contradiction_is_linked(world: World, mode: str) -> None:
+def test_a_contradiction_is_linked_where_supersession_does_not_act(world: World, mode: str) -> None:
     setting(world, supersession=mode)
     known = world.write("Alice lives in Berlin")
     (decision,) = retain(world, "Alice lives in Porto")
@@ -542,7 +540,7 @@ def to_decide(world: World, *facts: str, **fields: Any) -> list[Row]:
     return world.rows("select * from loci_api.facts_to_decide(%(ns)s, %(items)s)", items=items)
 
 
-def test_what_the_rules_say_can_be_given_back_to_them(world: World) -> None:
+def test_decisions_of_the_rules_can_be_given_back_to_them(world: World) -> None:
     world.write("Alice lives in Berlin")
     world.write("Bob likes tea")
     text = ("Alice moved to Porto", "Bob likes tea.", "Carol plays the cello", "Carol no longer plays the cello")
@@ -558,7 +556,7 @@ def test_what_the_rules_say_can_be_given_back_to_them(world: World) -> None:
     assert versions(world, done[3]["memory_id"]) == [("Carol plays the cello", False), ("Carol no longer plays the cello", True)]
 
 
-def test_what_is_known_beside_a_fact_is_numbered_and_says_whether_it_is_protected(world: World) -> None:
+def test_memories_shown_beside_a_fact_are_numbered_and_say_whether_they_are_protected(world: World) -> None:
     world.write("Alice lives in Berlin", importance=0.9)
     world.write("Alice lives near a park")
     rows = to_decide(world, "Alice lives in Porto", "Alice lives in Rome")

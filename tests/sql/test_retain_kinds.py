@@ -188,7 +188,7 @@ def test_a_correction_in_so_many_words_ends_what_it_corrects(world: World, known
         ("I drive a Fiat.", "I drive a Saab, not a Volvo."),
     ],
 )
-def test_what_corrects_something_else_ends_nothing(world: World, known: str, fact: str) -> None:
+def test_a_correction_of_something_else_ends_nothing(world: World, known: str, fact: str) -> None:
     assert stands_beside(world, known, fact)
 
 
@@ -232,7 +232,7 @@ def test_to_do_it_and_to_have_it_done_are_two_facts(world: World, known: str, fa
         ("The beta flag is enabled.", "The beta flag was disabled.", "update"),
     ],
 )
-def test_what_is_told_in_the_same_voice_is_compared(world: World, known: str, fact: str, action: str) -> None:
+def test_statements_in_the_same_voice_are_compared(world: World, known: str, fact: str, action: str) -> None:
     assert told(world, known, fact) == action
 
 
@@ -268,11 +268,11 @@ def test_subject_and_object_exchanged_are_two_facts(world: World, known: str, fa
         ("I swim every Monday.", "Every Monday I swim."),
     ],
 )
-def test_what_is_said_first_may_be_said_last(world: World, known: str, fact: str) -> None:
+def test_a_fact_told_in_another_order_is_known(world: World, known: str, fact: str) -> None:
     assert told(world, known, fact) == "nothing"
 
 
-def test_what_i_say_is_not_what_another_says_whatever_it_begins_with(world: World) -> None:
+def test_my_statement_is_no_duplicate_of_anothers_whatever_it_begins_with(world: World) -> None:
     said = "On Fridays I work from home."
     for source in ("ann", "bob"):
         world.rows(
@@ -300,7 +300,7 @@ def test_what_i_say_is_not_what_another_says_whatever_it_begins_with(world: Worl
         ("Olga arbeitet bei Northwind.", "Olga arbeitete früher bei Contoso."),
     ],
 )
-def test_what_was_so_at_a_time_neither_ends_what_is_so_nor_repeats_it(world: World, known: str, fact: str) -> None:
+def test_a_past_state_neither_ends_nor_repeats_a_present_one(world: World, known: str, fact: str) -> None:
     assert signal(world, known, fact) is None
     assert stands_beside(world, known, fact)
 

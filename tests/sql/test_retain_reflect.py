@@ -171,7 +171,7 @@ def test_a_dry_run_writes_nothing(world: World) -> None:
     assert parents(world) == {"fact 0": None, "fact 1": None}
 
 
-def test_what_was_taken_out_of_its_place_is_left_alone(world: World) -> None:
+def test_a_memory_taken_out_of_its_place_is_left_alone(world: World) -> None:
     concept = world.write("Music", layer=1, category="music")
     fact = world.write("Carol sings", category="music", parent_id=concept["id"])
     world.change(fact["id"], parent_id=None)

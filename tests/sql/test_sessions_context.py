@@ -83,14 +83,14 @@ def test_a_session_without_a_name_is_refused(world: World, session: str | None) 
     assert raised.value.diag.column_name == "session_id"
 
 
-def test_what_is_noted_is_new_to_the_session_once(world: World) -> None:
+def test_a_noted_memory_is_new_to_the_session_once(world: World) -> None:
     a, b = (world.write(text)["id"] for text in "ab")
     assert note(world, "s", a) == [a]
     assert note(world, "s", b, a) == [b]
     assert sorted(note(world, "other", a, b)) == sorted([a, b])
 
 
-def test_what_is_gone_by_then_is_left_out(world: World) -> None:
+def test_a_memory_deleted_by_then_is_left_out(world: World) -> None:
     a, b = (world.write(text)["id"] for text in "ab")
     world.erase(a)
     assert note(world, "s", a, uuid4(), b) == [b]
@@ -107,7 +107,7 @@ def test_a_reader_begins_and_notes_nothing(world: World) -> None:
             call()
 
 
-def test_what_the_session_was_shown_is_held_back_in_the_order_of_the_ranking(world: World) -> None:
+def test_memories_shown_before_are_held_back_in_the_order_of_the_ranking(world: World) -> None:
     rows = [world.write(text) for text in "abcd"]
     documents = [row["cursor"] for row in reversed(rows)]
     begin(world)

@@ -123,7 +123,7 @@ def test_a_wrong_turn_is_refused_by_field_and_nothing_of_its_batch_is_said(
     assert replayed(world) == []
 
 
-def test_who_was_overtaken_adds_nothing(world: World) -> None:
+def test_an_overtaken_writer_adds_no_turns(world: World) -> None:
     def add(last: int) -> list[Row]:
         statement = "select * from loci_api.add_turns(%(ns)s, 's1', %(turns)s, %(last)s::bigint)"
         return world.rows(statement, turns=Jsonb([{"role": "user", "content": f"after {last}"}]), last=last)
@@ -237,7 +237,7 @@ def test_every_turn_is_in_the_log_until_a_pass_clears_exactly_that(world: World)
     assert replayed(world) == numbered(3)
 
 
-def test_what_was_cleared_stays_as_long_as_it_is_replayed(world: World) -> None:
+def test_cleared_turns_stay_as_long_as_they_are_replayed(world: World) -> None:
     said = say(world, *numbered(25))
     assert clear(world, *(row["id"] for row in said)) == {"cleared": 25, "deleted": 5}
     assert replayed(world, limit=100) == numbered(20, 5)
@@ -246,7 +246,7 @@ def test_what_was_cleared_stays_as_long_as_it_is_replayed(world: World) -> None:
     assert [row["content"] for row in log(world)] == numbered(2, 25)
 
 
-def test_what_is_still_in_the_log_stays_though_it_is_old(world: World) -> None:
+def test_turns_in_the_log_stay_though_they_are_old(world: World) -> None:
     said = say(world, *numbered(25))
     clear(world, *(row["id"] for row in said[1:3]))
     assert replayed(world, limit=100) == ["turn 0", *numbered(22, 3)]

@@ -81,7 +81,7 @@ def test_a_memory_is_new_to_a_session_once(world: World) -> None:
     assert sorted(inject(world, "other", a, b)) == sorted([a, b])
 
 
-def test_what_is_not_there_cannot_be_injected(world: World) -> None:
+def test_an_absent_memory_cannot_be_injected(world: World) -> None:
     with pytest.raises(NoDataFound) as raised:
         inject(world, "s", world.write("a")["id"], uuid4())
     assert raised.value.diag.column_name == "injected[1]"
@@ -128,7 +128,7 @@ def test_a_recall_counts_what_it_found_by_words_if_it_was_injected(world: World)
     assert b is not None
 
 
-def test_who_may_only_read_notes_nothing_and_is_not_refused_in_a_recall(world: World) -> None:
+def test_a_readers_recall_notes_nothing_and_is_not_refused(world: World) -> None:
     a = world.write("a")["id"]
     inject(world, "s", a)
     world.connection.execute("reset session authorization")
@@ -153,7 +153,7 @@ def test_an_erased_memory_is_in_no_session(world: World) -> None:
 
 
 @pytest.mark.row("S6")
-def test_what_was_injected_and_hit_raises_the_weight_of_its_aspect(world: World) -> None:
+def test_a_shown_memory_that_is_found_again_raises_its_aspect(world: World) -> None:
     used, memory = known(world)
     unused, other = known(world, "Work")
     inject(world, "s", memory, other)
@@ -274,7 +274,7 @@ def test_an_aspect_is_stale_after_fourteen_days(world: World, days: int, decayed
     assert sessions(world, 10)[-1] == decayed
 
 
-def test_what_was_confirmed_lately_does_not_decay(world: World) -> None:
+def test_a_recently_confirmed_aspect_does_not_decay(world: World) -> None:
     under, memory = known(world)
     age(world, 100)
     inject(world, "s", memory)

@@ -161,7 +161,7 @@ def test_it_is_what_held_and_was_believed_at_the_moment_that_is_asked_for(world:
 # Beside the other sections
 
 
-def test_what_it_holds_is_not_among_the_memories_as_well(world: World) -> None:
+def test_memories_of_the_profile_are_not_repeated(world: World) -> None:
     mine, other = world.write("I live in Oslo", source="Rosa"), world.write("Oslo is cold")
     found = parts(world, "Rosa", s="s", documents=[mine["cursor"], other["cursor"]])
     assert ([memory["content"] for memory in found["profile"]], contents(found)) == (["I live in Oslo"], ["Oslo is cold"])

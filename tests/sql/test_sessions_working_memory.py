@@ -348,7 +348,7 @@ def test_a_time_to_live_that_makes_no_sense_is_refused(world: World, ttl: float)
 
 
 @pytest.mark.row("W1")
-def test_what_has_expired_is_seen_nowhere_though_nothing_swept_it(owned: World) -> None:
+def test_an_expired_entry_is_hidden_before_it_is_swept(owned: World) -> None:
     save(owned, "session/abc/plan", "apples", ttl=60, category="fruit", tags=["red"])
     save(owned, "session/abc/later", "apples", ttl=3600)
     move_clock(owned, 60)

@@ -152,5 +152,5 @@ def test_every_foreign_key_has_an_index_that_serves_its_deletes(connection: psyc
         ("'limit must be ", "sql/shared/pages.sql"),
     ],
 )
-def test_what_is_said_once_is_said_in_its_place(said: str, where: str) -> None:
+def test_a_rule_stands_in_one_sql_file(said: str, where: str) -> None:
     assert [str(path.relative_to(ROOT)) for path in ROOT.glob("sql/**/*.sql") if said in path.read_text()] == [where]

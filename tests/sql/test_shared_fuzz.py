@@ -299,7 +299,7 @@ def test_a_function_answers_an_analyst_whatever_it_is_given(analyst: Target, kno
     fuzz(analyst, name, known["loci_analyst"][name], share=6)
 
 
-def test_what_is_fuzzed_is_what_may_be_called(known: dict[str, Signatures]) -> None:
+def test_fuzzed_functions_are_those_that_may_be_called(known: dict[str, Signatures]) -> None:
     assert set(PUBLIC) == set(known["loci_app"])
     assert set(READ_ONLY) == set(known["loci_analyst"])
 

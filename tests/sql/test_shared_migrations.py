@@ -145,7 +145,7 @@ def test_a_function_that_somebody_changed_is_put_back(mended: Mended) -> None:
     assert after == before
 
 
-def test_what_has_no_file_any_more_is_dropped(mended: Mended) -> None:
+def test_an_object_without_a_file_is_dropped(mended: Mended) -> None:
     before, changed, after = ({row[:2] for row in found} for found in (mended.before, mended.changed, mended.after))
     assert {name for kind, name in changed - before if kind in ("function", "relation", "trigger")} == {
         *("loci_internal.gone()", "loci_api.gone()", "loci_internal.fired()"),
@@ -181,7 +181,7 @@ def test_the_search_of_a_model_is_there_as_long_as_the_model(cloned: Database) -
     assert len(ask(cloned, searches)) == 1
 
 
-def test_what_somebody_built_on_it_stops_the_upgrade_and_is_named(cloned: Database) -> None:
+def test_a_users_view_on_a_dropped_function_stops_the_upgrade_and_is_named(cloned: Database) -> None:
     with cloned.admin() as connection:
         connection.execute("create function loci.gone() returns integer language sql return 1")
         connection.execute("create view public.mine as select loci.gone()")

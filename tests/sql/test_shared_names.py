@@ -34,7 +34,7 @@ def functions(database: Any) -> set[str]:
 
 
 @pytest.mark.parametrize("folder", KINDS)
-def test_what_is_called_is_in_the_catalogue(functions: set[str], folder: str) -> None:
+def test_every_called_function_is_in_the_catalogue(functions: set[str], folder: str) -> None:
     called = {
         f"{path.relative_to(ROOT)}: {schema}.{name}"
         for path, text in texts(folder).items()

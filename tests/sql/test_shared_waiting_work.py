@@ -47,7 +47,7 @@ def test_an_entity_waits_for_its_vector_as_a_memory_does(owned: World) -> None:
     assert "vectors" in waits(owned)
 
 
-def test_what_waits_for_no_model_or_one_that_is_being_filled_is_no_work_of_the_queue(owned: World) -> None:
+def test_work_for_no_model_or_one_being_filled_is_not_in_the_queue(owned: World) -> None:
     owned.write("Alice lives in Oslo")
     assert "vectors" not in waits(owned)
     owned.rows("select loci_api.register_model('any', 3)")

@@ -47,9 +47,7 @@ def test_a_word_is_found_with_and_without_accents(
     ("language", "said", "asked"),
     [("swedish", "får", "far"), ("finnish", "näin", "nain"), ("turkish", "kâr", "kar"), ("russian", "йод", "иод")],
 )
-def test_where_accents_make_other_letters_they_stay(
-    connection: psycopg.Connection[Row], language: str, said: str, asked: str
-) -> None:
+def test_accents_that_make_other_letters_stay(connection: psycopg.Connection[Row], language: str, said: str, asked: str) -> None:
     world = new_world(connection, language)
     world.write(said)
     assert (found(world, asked), found(world, said)) == ([], [said])

@@ -67,7 +67,7 @@ def test_the_order_of_tags_is_no_difference(world: World) -> None:
     assert world.write("x", tags=["b", "a"])["ignored"] == []
 
 
-def test_who_said_it_first_stays_and_the_reply_says_so(world: World) -> None:
+def test_the_first_speaker_stays_and_the_reply_says_so(world: World) -> None:
     world.write("x", source="ann", session_id="s1")
     again = world.write("x", source="bob", session_id="s2", on_duplicate="update")
     assert (again["source"], again["session_id"], again["ignored"]) == ("ann", "s1", ["session_id", "source"])
@@ -93,13 +93,13 @@ def test_a_duplicate_that_is_to_be_refused_names_what_is_there_and_changes_nothi
     assert (world.get(first["id"])["observations"], world.visible()) == (1, ["x"])
 
 
-def test_of_several_updates_in_a_batch_the_last_stays(world: World) -> None:
+def test_the_last_of_several_updates_in_a_batch_stays(world: World) -> None:
     items = [{"content": "x", "importance": i, "on_duplicate": "update"} for i in (0.25, 0.5, 0.75)]
     first, *_ = world.remember(*items)
     assert world.get(first["id"])["importance"] == 0.75
 
 
-def test_of_each_field_the_last_item_that_states_it_counts(world: World) -> None:
+def test_the_last_item_that_states_a_field_counts(world: World) -> None:
     parents = [world.write(name)["id"] for name in ("a", "b")]
     made = world.write("x", tags=["z"])["id"]
     world.remember(

@@ -42,7 +42,7 @@ def test_the_database_reads_any_text_in_linear_time(world: World, unit: str) -> 
         pytest.fail(f"the database was still busy with {unit!r} after {LIMIT:.0f} s")
 
 
-def test_what_marks_a_number_on_the_way_may_stand_in_a_text(world: World) -> None:
+def test_control_characters_around_a_number_may_stand_in_a_text(world: World) -> None:
     marked = world.value("select numbers from loci_api.text_marks(array[%(text)s])", text="\x01 12.5.2024\x01 two of 3.5\x01")
     assert [number[:2] for number in marked] == [[2, "12.5.2024"], [13, "two"], [20, "3.5"]]
 

@@ -214,7 +214,7 @@ def test_a_restored_memory_is_found_by_its_words_and_waits_for_a_vector(world: W
     assert len(found) == 1
 
 
-def test_what_was_read_for_names_is_not_read_again(world: World) -> None:
+def test_a_restored_memory_is_not_read_for_names_again(world: World) -> None:
     read, unread = memory(), memory(content="Bob")
     restored(world, "memory", read, unread)
     waits = {"kind": "name_queue", "memory_id": unread["id"], "enqueued_at": "2024-01-01T00:00:00+00:00"}
@@ -236,7 +236,7 @@ def test_a_memory_that_was_read_since_the_export_is_not_read_again(world: World)
 
 
 @pytest.mark.parametrize("kind", ["name_candidate", "name_queue"])
-def test_what_is_to_be_read_must_be_there(world: World, kind: str) -> None:
+def test_a_restored_queue_row_needs_its_memory(world: World, kind: str) -> None:
     line = {
         "kind": kind,
         "memory_id": str(uuid4()),

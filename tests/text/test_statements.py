@@ -47,7 +47,7 @@ def test_a_value_of_another_kind_does_not_tell_the_same_whatever_its_score() -> 
     assert same == ["The pump is at 6 euros", "The pump draws 90 euros"]
 
 
-def test_of_the_words_after_an_article_those_say_of_whom_that_stand_together() -> None:
+def test_words_after_an_article_that_stand_together_name_the_subject() -> None:
     same, _ = answers(
         "When must we hand in the tax report soon?",
         ("The tax report is due on 4 May", 1.0),
@@ -69,7 +69,7 @@ def test_a_word_of_the_question_tells_it_with_any_ending_and_comes_before_a_bett
     assert answers(question, (teller, 0.5), ("Nadia came by tram with Bo", 1.0))[0][-1] == teller
 
 
-def test_what_its_lineage_said_before_tells_it_too() -> None:
+def test_earlier_words_of_a_lineage_match_too() -> None:
     same, others = answers(
         "What diet does Nadia follow?",
         ("Nadia has gone low-salt", 0.4, "Nadia follows a vegan diet"),
@@ -78,14 +78,14 @@ def test_what_its_lineage_said_before_tells_it_too() -> None:
     assert (same, others) == (["Nadia has gone low-salt"], ["Nadia comes by tram now"])
 
 
-def test_where_it_is_told_by_a_cue_it_comes_before_what_else_is_said() -> None:
+def test_statements_with_a_cue_come_before_other_statements() -> None:
     told_, others = answers(
         "Where does Nadia live?", ("Nadia has a flat in Graz", 0.3), ("Nadia has a bicycle", 0.5), ("Nadia plays chess", 0.9)
     )
     assert (told_, others) == (["Nadia has a flat in Graz"], ["Nadia plays chess", "Nadia has a bicycle"])
 
 
-def test_where_one_has_a_name_and_the_other_none_they_do_not_tell_the_same() -> None:
+def test_statements_with_and_without_a_name_are_not_the_same_fact() -> None:
     same, _ = answers(
         "Where does Nadia live?",
         ("Nadia lives in Graz", 1.0),
@@ -96,7 +96,7 @@ def test_where_one_has_a_name_and_the_other_none_they_do_not_tell_the_same() -> 
 
 
 @pytest.mark.parametrize("question", ["Where do I live?", "Where does the user live?", "Wo wohnt der User?"])
-def test_who_asks_of_oneself_is_told_by_what_was_said_of_oneself(question: str) -> None:
+def test_a_first_person_question_is_answered_by_first_person_statements(question: str) -> None:
     same, others = answers(
         question, ("I moved to Bergen last week", 0.3), ("My cat is called Miso", 0.5), ("Bo lives in Graz", 0.9)
     )
