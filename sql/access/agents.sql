@@ -65,8 +65,7 @@ comment on function loci_internal.require_within_own_key(integer[], text) is
 -- Security definer: reads agents and grants. No errors.
 create or replace function loci_api.whoami()
 returns table (agent_id uuid, name text, kind text, home text, key_id uuid, default_namespace text, space text,
-               "user" text, time_zone text,
-               created_at timestamptz, grants jsonb)
+               "user" text, time_zone text, created_at timestamptz, grants jsonb)
 language sql stable security definer set search_path = ''
 as $$
     with readable as materialized (

@@ -131,10 +131,8 @@ comment on function loci_internal.choose_weak_edges(integer, uuid[], integer) is
 -- the caller itself. Errors: 42501, P0002, 22023 (limit).
 create or replace function loci.weak_edges(p_namespace text, p_ids uuid[], p_limit integer)
 returns table (id uuid, source text, type text, target text, literal text, confidence double precision,
-               effective double precision,
-               observations integer, first_observed_at timestamptz, last_observed_at timestamptz, valid_to timestamptz,
-               updated_at timestamptz,
-               removable boolean)
+               effective double precision, observations integer, first_observed_at timestamptz,
+               last_observed_at timestamptz, valid_to timestamptz, updated_at timestamptz, removable boolean)
 language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 as $$

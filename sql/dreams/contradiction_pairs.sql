@@ -122,8 +122,7 @@ comment on function loci_internal.siblings_sharing_stems(integer, uuid, uuid, te
 -- P0002.
 create or replace function loci_api.pairs_to_judge(p_namespace text)
 returns table (older_id uuid, newer_id uuid, entity text, aspect text, single_valued boolean, older text,
-               older_from timestamptz,
-               older_to timestamptz, newer text, newer_from timestamptz, newer_to timestamptz)
+               older_from timestamptz, older_to timestamptz, newer text, newer_from timestamptz, newer_to timestamptz)
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare

@@ -91,10 +91,9 @@ comment on function loci_internal.check_attribute_change(integer, loci_data.attr
 -- 23P01 (active, though its memory is not).
 create or replace function loci_api.update_attribute(p_namespace text, p_id uuid, p_changes jsonb)
 returns table (id uuid, aspect_id uuid, kind text, content text, status text, superseded_by uuid, memory_id uuid,
-               confidence double precision,
-               importance double precision, valid_from timestamptz, valid_to timestamptz, recorded_at timestamptz,
-               superseded_at timestamptz, updated_at timestamptz, observations integer, superseded uuid[],
-               proposed uuid[])
+               confidence double precision, importance double precision, valid_from timestamptz, valid_to timestamptz,
+               recorded_at timestamptz, superseded_at timestamptz, updated_at timestamptz, observations integer,
+               superseded uuid[], proposed uuid[])
 language plpgsql volatile security definer set search_path = ''
 as $$
 #variable_conflict use_column

@@ -110,10 +110,9 @@ comment on function loci_internal.find_same_fact(integer, uuid, jsonb, timestamp
 -- 42501, P0002 (namespace, aspect, memory), 22023 naming the field, 23514 (valid_to before valid_from).
 create or replace function loci_api.add_attribute(p_namespace text, p_aspect_id uuid, p_attribute jsonb)
 returns table (id uuid, aspect_id uuid, kind text, content text, status text, superseded_by uuid, memory_id uuid,
-               confidence double precision,
-               importance double precision, valid_from timestamptz, valid_to timestamptz, recorded_at timestamptz,
-               superseded_at timestamptz, updated_at timestamptz, observations integer, superseded uuid[],
-               proposed uuid[])
+               confidence double precision, importance double precision, valid_from timestamptz, valid_to timestamptz,
+               recorded_at timestamptz, superseded_at timestamptz, updated_at timestamptz, observations integer,
+               superseded uuid[], proposed uuid[])
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare

@@ -26,9 +26,8 @@ comment on function loci_internal.attribute_at(loci_data.attributes, timestamptz
 create or replace function loci_internal.attribute_rows(p_namespace_id integer, p_aspect_id uuid,
                                                         p_known_at timestamptz)
 returns table (id uuid, aspect_id uuid, kind text, content text, status text, superseded_by uuid, memory_id uuid,
-               confidence double precision,
-               importance double precision, valid_from timestamptz, valid_to timestamptz, recorded_at timestamptz,
-               superseded_at timestamptz, updated_at timestamptz, observations integer)
+               confidence double precision, importance double precision, valid_from timestamptz, valid_to timestamptz,
+               recorded_at timestamptz, superseded_at timestamptz, updated_at timestamptz, observations integer)
 language sql stable parallel safe
 as $$
     select a.id, a.aspect_id, a.kind, a.content, s.status, s.superseded_by, a.memory_id, s.confidence, s.importance,

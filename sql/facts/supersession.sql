@@ -127,10 +127,9 @@ comment on function loci_internal.refuse_idle_decision(integer, loci_data.supers
 -- id), 22023.
 create or replace function loci_api.apply_supersession(p_namespace text, p_id uuid)
 returns table (id uuid, status text, signal text, confidence double precision, evidence text[], origin text,
-               entity_id uuid, entity text,
-               aspect_id uuid, aspect text, older_id uuid, older text, newer_id uuid, newer text,
-               created_at timestamptz,
-               decided_at timestamptz, decided_by uuid, undone_at timestamptz, ended_at timestamptz)
+               entity_id uuid, entity text, aspect_id uuid, aspect text, older_id uuid, older text, newer_id uuid,
+               newer text, created_at timestamptz, decided_at timestamptz, decided_by uuid, undone_at timestamptz,
+               ended_at timestamptz)
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
@@ -146,10 +145,9 @@ comment on function loci_api.apply_supersession(text, uuid) is
 -- definer: writes past the policies; checks the caller itself. Errors: 42501, P0002 (namespace, id), 22023.
 create or replace function loci_api.dismiss_supersession(p_namespace text, p_id uuid)
 returns table (id uuid, status text, signal text, confidence double precision, evidence text[], origin text,
-               entity_id uuid, entity text,
-               aspect_id uuid, aspect text, older_id uuid, older text, newer_id uuid, newer text,
-               created_at timestamptz,
-               decided_at timestamptz, decided_by uuid, undone_at timestamptz, ended_at timestamptz)
+               entity_id uuid, entity text, aspect_id uuid, aspect text, older_id uuid, older text, newer_id uuid,
+               newer text, created_at timestamptz, decided_at timestamptz, decided_by uuid, undone_at timestamptz,
+               ended_at timestamptz)
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
@@ -166,10 +164,9 @@ comment on function loci_api.dismiss_supersession(text, uuid) is
 -- (namespace, id), 22023.
 create or replace function loci_api.undo_supersession(p_namespace text, p_id uuid)
 returns table (id uuid, status text, signal text, confidence double precision, evidence text[], origin text,
-               entity_id uuid, entity text,
-               aspect_id uuid, aspect text, older_id uuid, older text, newer_id uuid, newer text,
-               created_at timestamptz,
-               decided_at timestamptz, decided_by uuid, undone_at timestamptz, ended_at timestamptz)
+               entity_id uuid, entity text, aspect_id uuid, aspect text, older_id uuid, older text, newer_id uuid,
+               newer text, created_at timestamptz, decided_at timestamptz, decided_by uuid, undone_at timestamptz,
+               ended_at timestamptz)
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare

@@ -4,10 +4,9 @@
 -- checks the caller itself. Errors: 42501, P0002.
 create or replace function loci.get_supersessions(p_namespace text, p_ids uuid[])
 returns table (id uuid, status text, signal text, confidence double precision, evidence text[], origin text,
-               entity_id uuid, entity text,
-               aspect_id uuid, aspect text, older_id uuid, older text, newer_id uuid, newer text,
-               created_at timestamptz,
-               decided_at timestamptz, decided_by uuid, undone_at timestamptz, ended_at timestamptz)
+               entity_id uuid, entity text, aspect_id uuid, aspect text, older_id uuid, older text, newer_id uuid,
+               newer text, created_at timestamptz, decided_at timestamptz, decided_by uuid, undone_at timestamptz,
+               ended_at timestamptz)
 language plpgsql stable security definer set search_path = '' set enable_seqscan = off
 as $$
 declare
@@ -62,10 +61,9 @@ create or replace function loci.list_supersessions(
     p_namespace text, p_status text default null, p_signal text default null, p_entity text default null,
     p_limit integer default 50, p_cursor text default null)
 returns table (id uuid, status text, signal text, confidence double precision, evidence text[], origin text,
-               entity_id uuid, entity text,
-               aspect_id uuid, aspect text, older_id uuid, older text, newer_id uuid, newer text,
-               created_at timestamptz,
-               decided_at timestamptz, decided_by uuid, undone_at timestamptz, ended_at timestamptz, cursor text)
+               entity_id uuid, entity text, aspect_id uuid, aspect text, older_id uuid, older text, newer_id uuid,
+               newer text, created_at timestamptz, decided_at timestamptz, decided_by uuid, undone_at timestamptz,
+               ended_at timestamptz, cursor text)
 language plpgsql stable security definer set search_path = '' set enable_seqscan = off
 as $$
 #variable_conflict use_column
@@ -105,10 +103,9 @@ comment on function loci.list_supersessions(text, text, text, text, integer, tex
 -- and targets, and when in valid time the older one ended. Look-ups by primary key.
 create or replace function loci_internal.supersession_rows(p_namespace_id integer, p_ids uuid[])
 returns table (id uuid, status text, signal text, confidence double precision, evidence text[], origin text,
-               entity_id uuid, entity text,
-               aspect_id uuid, aspect text, older_id uuid, older text, newer_id uuid, newer text,
-               created_at timestamptz,
-               decided_at timestamptz, decided_by uuid, undone_at timestamptz, ended_at timestamptz)
+               entity_id uuid, entity text, aspect_id uuid, aspect text, older_id uuid, older text, newer_id uuid,
+               newer text, created_at timestamptz, decided_at timestamptz, decided_by uuid, undone_at timestamptz,
+               ended_at timestamptz)
 language sql stable parallel safe
 as $$
     select s.id, case when s.status = 'applied' and loci_internal.decision_is_idle(n) then 'dismissed'

@@ -72,8 +72,7 @@ comment on function loci.walk(text, text, text, uuid[], text, timestamptz, times
 create or replace function loci_internal.walk_attributes(
     p_namespace_id integer, p_ids uuid[], p_filter loci_internal.memory_filter, p_deadline timestamptz)
 returns table (entity_id uuid, aspect_id uuid, aspect text, weight double precision, id uuid, content text,
-               importance double precision,
-               confidence double precision, memory_id uuid, doc_id bigint)
+               importance double precision, confidence double precision, memory_id uuid, doc_id bigint)
 language plpgsql stable set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off
 as $$
 declare

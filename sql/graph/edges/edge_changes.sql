@@ -9,11 +9,10 @@
 -- Errors: 42501, P0002, 22023.
 create or replace function loci_api.update_edge(p_namespace text, p_id uuid, p_changes jsonb)
 returns table (id uuid, source_id uuid, source text, type text, target_id uuid, target text, literal text,
-               confidence double precision,
-               strength double precision, faded boolean, observations integer, first_observed_at timestamptz,
-               last_observed_at timestamptz, restored_at timestamptz, fades_at timestamptz, valid_from timestamptz,
-               valid_to timestamptz,
-               recorded_at timestamptz, superseded_at timestamptz, metadata jsonb, aspect text)
+               confidence double precision, strength double precision, faded boolean, observations integer,
+               first_observed_at timestamptz, last_observed_at timestamptz, restored_at timestamptz,
+               fades_at timestamptz, valid_from timestamptz, valid_to timestamptz, recorded_at timestamptz,
+               superseded_at timestamptz, metadata jsonb, aspect text)
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
@@ -118,11 +117,10 @@ comment on function loci_internal.corrected_spell(integer, uuid, jsonb, timestam
 -- policies; checks the caller itself. Errors: 42501, P0002.
 create or replace function loci_api.delete_edge(p_namespace text, p_id uuid)
 returns table (id uuid, source_id uuid, source text, type text, target_id uuid, target text, literal text,
-               confidence double precision,
-               strength double precision, faded boolean, observations integer, first_observed_at timestamptz,
-               last_observed_at timestamptz, restored_at timestamptz, fades_at timestamptz, valid_from timestamptz,
-               valid_to timestamptz,
-               recorded_at timestamptz, superseded_at timestamptz, metadata jsonb, aspect text)
+               confidence double precision, strength double precision, faded boolean, observations integer,
+               first_observed_at timestamptz, last_observed_at timestamptz, restored_at timestamptz,
+               fades_at timestamptz, valid_from timestamptz, valid_to timestamptz, recorded_at timestamptz,
+               superseded_at timestamptz, metadata jsonb, aspect text)
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare

@@ -8,11 +8,10 @@
 create or replace function loci_internal.edge_rows(p_namespace_id integer, p_ids uuid[], p_as_of timestamptz,
                                                    p_known_at timestamptz)
 returns table (id uuid, source_id uuid, source text, type text, target_id uuid, target text, literal text,
-               confidence double precision,
-               strength double precision, faded boolean, observations integer, first_observed_at timestamptz,
-               last_observed_at timestamptz, restored_at timestamptz, fades_at timestamptz, valid_from timestamptz,
-               valid_to timestamptz,
-               recorded_at timestamptz, superseded_at timestamptz, metadata jsonb, aspect text)
+               confidence double precision, strength double precision, faded boolean, observations integer,
+               first_observed_at timestamptz, last_observed_at timestamptz, restored_at timestamptz,
+               fades_at timestamptz, valid_from timestamptz, valid_to timestamptz, recorded_at timestamptz,
+               superseded_at timestamptz, metadata jsonb, aspect text)
 language sql stable parallel safe
 as $$
     select e.id, e.source_id, s.name, e.type, e.target_id, t.name, e.literal,
@@ -56,12 +55,10 @@ comment on function loci_internal.edge_rows(integer, uuid[], timestamptz, timest
 create or replace function loci.get_edge(p_namespace text, p_id uuid, p_as_of timestamptz default null,
                                          p_known_at timestamptz default null, p_limit integer default 100)
 returns table (id uuid, source_id uuid, source text, type text, target_id uuid, target text, literal text,
-               confidence double precision,
-               strength double precision, faded boolean, observations integer, first_observed_at timestamptz,
-               last_observed_at timestamptz, restored_at timestamptz, fades_at timestamptz, valid_from timestamptz,
-               valid_to timestamptz,
-               recorded_at timestamptz, superseded_at timestamptz, metadata jsonb, aspect text, spells jsonb,
-               evidence jsonb)
+               confidence double precision, strength double precision, faded boolean, observations integer,
+               first_observed_at timestamptz, last_observed_at timestamptz, restored_at timestamptz,
+               fades_at timestamptz, valid_from timestamptz, valid_to timestamptz, recorded_at timestamptz,
+               superseded_at timestamptz, metadata jsonb, aspect text, spells jsonb, evidence jsonb)
 language plpgsql stable security definer set search_path = '' set enable_seqscan = off
 as $$
 declare
@@ -122,11 +119,10 @@ create or replace function loci.list_edges(
     p_as_of timestamptz default null, p_limit integer default 50, p_cursor text default null,
     p_known_at timestamptz default null, p_only_faded boolean default false)
 returns table (id uuid, source_id uuid, source text, type text, target_id uuid, target text, literal text,
-               confidence double precision,
-               strength double precision, faded boolean, observations integer, first_observed_at timestamptz,
-               last_observed_at timestamptz, restored_at timestamptz, fades_at timestamptz, valid_from timestamptz,
-               valid_to timestamptz,
-               recorded_at timestamptz, superseded_at timestamptz, metadata jsonb, aspect text, cursor text)
+               confidence double precision, strength double precision, faded boolean, observations integer,
+               first_observed_at timestamptz, last_observed_at timestamptz, restored_at timestamptz,
+               fades_at timestamptz, valid_from timestamptz, valid_to timestamptz, recorded_at timestamptz,
+               superseded_at timestamptz, metadata jsonb, aspect text, cursor text)
 language plpgsql stable security definer set search_path = ''
 as $$
 declare
@@ -211,11 +207,10 @@ create or replace function loci.edges_as_of(
     p_namespace text, p_as_of timestamptz, p_known_at timestamptz default null, p_faded boolean default false,
     p_limit integer default 1000, p_cursor text default null)
 returns table (id uuid, source_id uuid, source text, type text, target_id uuid, target text, literal text,
-               confidence double precision,
-               strength double precision, faded boolean, observations integer, first_observed_at timestamptz,
-               last_observed_at timestamptz, restored_at timestamptz, fades_at timestamptz, valid_from timestamptz,
-               valid_to timestamptz,
-               recorded_at timestamptz, superseded_at timestamptz, metadata jsonb, aspect text, cursor text)
+               confidence double precision, strength double precision, faded boolean, observations integer,
+               first_observed_at timestamptz, last_observed_at timestamptz, restored_at timestamptz,
+               fades_at timestamptz, valid_from timestamptz, valid_to timestamptz, recorded_at timestamptz,
+               superseded_at timestamptz, metadata jsonb, aspect text, cursor text)
 language sql stable
 as $$
     select e.* from loci.list_edges(p_namespace, null, null, p_faded, p_as_of, p_limit, p_cursor, p_known_at) e

@@ -194,9 +194,8 @@ create or replace function loci.neighbors(p_namespace text, p_entity text, p_lim
                                           p_as_of timestamptz default null,
                                           p_known_at timestamptz default null)
 returns table (id uuid, source_id uuid, source text, type text, target_id uuid, target text, literal text,
-               confidence double precision,
-               strength double precision, hop integer, path text[], score double precision, ordinal integer,
-               truncated text[])
+               confidence double precision, strength double precision, hop integer, path text[], score double precision,
+               ordinal integer, truncated text[])
 language sql stable
 as $$
     select t.* from loci.traverse(p_namespace, array[p_entity], p_max_hops => 1, p_limit => p_limit,

@@ -129,9 +129,8 @@ create or replace function loci_internal.traversal_paths(
     p_min_confidence double precision, p_min_strength double precision, p_as_of timestamptz, p_known_at timestamptz,
     p_named text[])
 returns table (id uuid, source_id uuid, source text, type text, target_id uuid, target text, literal text,
-               confidence double precision,
-               strength double precision, hop integer, path text[], score double precision, ordinal integer,
-               truncated text[])
+               confidence double precision, strength double precision, hop integer, path text[], score double precision,
+               ordinal integer, truncated text[])
 language plpgsql stable set search_path = '' set plan_cache_mode = force_generic_plan
 set enable_nestloop = off set enable_seqscan = off
 as $$

@@ -5,10 +5,9 @@
 -- moment. One primary key look-up each, and one in entity_beliefs where something changed since. Inlines.
 create or replace function loci_internal.entity_rows(p_namespace_id integer, p_ids uuid[], p_known_at timestamptz)
 returns table (id uuid, name text, canonical_name text, type text, aliases text[], description text,
-               confidence double precision,
-               mentions integer, observations integer, pinned boolean, pinned_at timestamptz, metadata jsonb,
-               first_seen_at timestamptz, created_at timestamptz, updated_at timestamptz,
-               last_referenced_at timestamptz)
+               confidence double precision, mentions integer, observations integer, pinned boolean,
+               pinned_at timestamptz, metadata jsonb, first_seen_at timestamptz, created_at timestamptz,
+               updated_at timestamptz, last_referenced_at timestamptz)
 language sql stable parallel safe
 as $$
     select e.id, s.name, s.canonical_name, s.type, s.aliases, s.description, e.confidence, e.mentions, e.observations,
@@ -41,10 +40,9 @@ comment on function loci_internal.entity_rows(integer, uuid[], timestamptz) is
 create or replace function loci.get_entity(p_namespace text, p_ref text, p_as_of timestamptz default null,
                                            p_known_at timestamptz default null)
 returns table (id uuid, name text, canonical_name text, type text, aliases text[], description text,
-               confidence double precision,
-               mentions integer, observations integer, pinned boolean, pinned_at timestamptz, metadata jsonb,
-               first_seen_at timestamptz, created_at timestamptz, updated_at timestamptz,
-               last_referenced_at timestamptz)
+               confidence double precision, mentions integer, observations integer, pinned boolean,
+               pinned_at timestamptz, metadata jsonb, first_seen_at timestamptz, created_at timestamptz,
+               updated_at timestamptz, last_referenced_at timestamptz)
 language plpgsql stable security definer set search_path = ''
 as $$
 declare

@@ -30,10 +30,9 @@ comment on function loci_internal.check_entity_fields(jsonb) is
 -- 23514.
 create or replace function loci_api.update_entity(p_namespace text, p_id uuid, p_changes jsonb)
 returns table (id uuid, name text, canonical_name text, type text, aliases text[], description text,
-               confidence double precision,
-               mentions integer, observations integer, pinned boolean, pinned_at timestamptz, metadata jsonb,
-               first_seen_at timestamptz, created_at timestamptz, updated_at timestamptz,
-               last_referenced_at timestamptz)
+               confidence double precision, mentions integer, observations integer, pinned boolean,
+               pinned_at timestamptz, metadata jsonb, first_seen_at timestamptz, created_at timestamptz,
+               updated_at timestamptz, last_referenced_at timestamptz)
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
@@ -88,10 +87,9 @@ comment on function loci_api.update_entity(text, uuid, jsonb) is
 -- checks the caller itself. Errors: 42501, P0002, 40001 (merged at this moment).
 create or replace function loci_api.delete_entity(p_namespace text, p_id uuid)
 returns table (id uuid, name text, canonical_name text, type text, aliases text[], description text,
-               confidence double precision,
-               mentions integer, observations integer, pinned boolean, pinned_at timestamptz, metadata jsonb,
-               first_seen_at timestamptz, created_at timestamptz, updated_at timestamptz,
-               last_referenced_at timestamptz)
+               confidence double precision, mentions integer, observations integer, pinned boolean,
+               pinned_at timestamptz, metadata jsonb, first_seen_at timestamptz, created_at timestamptz,
+               updated_at timestamptz, last_referenced_at timestamptz)
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
@@ -116,10 +114,9 @@ comment on function loci_api.delete_entity(text, uuid) is
 -- itself. Errors: 42501, P0002.
 create or replace function loci_api.pin_entity(p_namespace text, p_id uuid, p_pinned boolean)
 returns table (id uuid, name text, canonical_name text, type text, aliases text[], description text,
-               confidence double precision,
-               mentions integer, observations integer, pinned boolean, pinned_at timestamptz, metadata jsonb,
-               first_seen_at timestamptz, created_at timestamptz, updated_at timestamptz,
-               last_referenced_at timestamptz)
+               confidence double precision, mentions integer, observations integer, pinned boolean,
+               pinned_at timestamptz, metadata jsonb, first_seen_at timestamptz, created_at timestamptz,
+               updated_at timestamptz, last_referenced_at timestamptz)
 language plpgsql volatile security definer set search_path = ''
 as $$
 declare
