@@ -99,8 +99,8 @@ comment on function loci_api.delete_grant(text, uuid) is
     'Take an agent''s role in a namespace away, or withdraw an invitation; returns it as it was. Admin. Errors: 42501, '
     'P0002, 23505.';
 
--- Grants as the API shows them, with the names of their agents; of those that are only invited, the id alone, which is
--- what whoever invites has named. Primary keys. Inlines.
+-- Grants as the API shows them, with the names of their agents; an agent that is only invited is shown by the id that
+-- the inviter named. Primary keys. Inlines.
 create or replace function loci_internal.grant_rows(p_namespace_id integer, p_agents uuid[])
 returns table (agent_id uuid, agent text, kind text, role text, expires_at timestamptz, created_at timestamptz,
                accepted boolean)
@@ -127,8 +127,9 @@ $$;
 comment on function loci_internal.lock_grants(integer) is
     'Wait for other changes of grants in a namespace, to the end of the transaction.';
 
--- Has a namespace still an admin, now that p_old was changed or taken away? Who is one for good gives way only to
--- another for good, one for a while to any. A namespace without admins stays one (the operator's keys may all be
+-- Has a namespace still an admin, now that p_old was changed or taken away? A permanent admin may be removed only if
+-- another permanent admin remains; a temporary one if any remains. A namespace without admins stays one (the operator's
+-- keys may all be
 -- writers), and the operator may do anything: it can repair what it broke. The caller holds lock_grants. Range of the
 -- primary key of grants. Errors: 23505.
 create or replace function loci_internal.require_remaining_admin(p_namespace_id integer, p_old loci_data.grants)
@@ -180,8 +181,8 @@ comment on function loci_api.list_grants(text, integer, uuid) is
     'Agents with a role in a namespace, or invited, expired ones included; cursor pages. Admin. Errors: 42501, P0002, '
     '22023.';
 
--- Leave a namespace: the agent gives its own grant back, and its next statement there is refused. A guest may always,
--- also as the last admin, which it did not ask to be; at home the last admin stays (require_remaining_admin). Asked by
+-- Leave a namespace: the agent gives its own grant back, and its next statement there is refused. A guest may always
+-- leave, also as the last admin; at home the last admin stays (require_remaining_admin). Asked by
 -- the agent, with a key of scope admin, or by the operator for the agent that it names. Undoing it gives nothing back
 -- without the agent (undo_grants). Security definer: writes grants. Errors: 42501, P0002 (no grant there; whether there
 -- is such a namespace is not said), 23505 (the last admin).

@@ -52,7 +52,7 @@ comment on function loci_api.decline_invitation(text, uuid) is
     'Decline an invitation of the calling agent, or of the one that the operator names. Errors: 42501, P0002.';
 
 -- Number of the namespace that has invited an agent, with its grants locked to the end of the transaction: the
--- invitation is there, and stays. Nothing is locked by who is not invited. Errors: 42501 (scope), P0002.
+-- invitation is there, and stays. A caller without an invitation locks nothing. Errors: 42501 (scope), P0002.
 create or replace function loci_internal.lock_invitation(p_namespace text, p_agent uuid) returns integer
 language plpgsql volatile set search_path = ''
 as $$
@@ -87,8 +87,8 @@ end $$;
 comment on function loci_internal.refuse_invitation(text) is
     'Raise for an invitation that is not there. Errors: P0002.';
 
--- Which namespaces an agent reaches is decided for all its keys, so a key that does less than its agent decides
--- nothing. Reads loci.scope. Errors: 42501.
+-- Accepting holds for all keys of an agent, so a key with less than its agent's rights may not decide. Reads
+-- loci.scope. Errors: 42501.
 create or replace function loci_internal.require_whole_agent() returns void
 language plpgsql stable set search_path = ''
 as $$

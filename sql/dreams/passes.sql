@@ -142,7 +142,8 @@ $$;
 comment on function loci_internal.erase_pass_plans(integer, bigint[]) is
     'Take the words out of reports of dry runs, and of what was refused to passes that read these turns.';
 
--- Is somebody at work in this namespace, so that a scheduled dream had better wait? What with; null: it is quiet.
+-- Is somebody at work in this namespace, so that a scheduled dream had better wait? Returns with what; null: it is
+-- quiet.
 -- Somebody is, if within dream_busy_minutes a turn was written or an agent changed something over REST or MCP, or if a
 -- request waits for a model now. Newest ends of three indexes: conversation_turns_newest (numbers of turns grow with
 -- the time of their writing), operations_started, model_calls_started. Security definer: past the policies; checks the

@@ -59,7 +59,7 @@ comment on function loci_api.write_preferences(text, jsonb) is
     'Write inferred preferences: new memories, more evidence, or new versions; what was refused says by which guard. '
     'Errors: 42501, P0002, 22023, 23514.';
 
--- Write a preference as a memory: a new one, or a new version of p_old. What somebody wrote in the same words is
+-- Write a preference as a memory: a new one, or a new version of p_old. A memory in the same words by a person is
 -- reinforced where it is. Errors: those of remember.
 create or replace function loci_internal.remember_preference(p_namespace_id integer, p_namespace text, p_item jsonb,
                                                              p_old loci_data.memories)

@@ -144,7 +144,7 @@ comment on function loci_internal.several_begin_alike(integer, uuid, text[]) is
 -- Which terms do statements offer that this one contradicts, or that contradict it (contradiction_index_terms)? For
 -- each signal, in
 -- both directions: what it denies has its last stem; what denies it has one of its stems as the last; and so on. A word
--- that is common among the siblings is asked for only where nothing rarer tells. Pure.
+-- that is common among the siblings is searched only if there is no rarer one. Pure.
 create or replace function loci_internal.contradiction_search_terms(p_statement loci_internal.statement,
                                                                     p_single_valued boolean) returns text[]
 language plpgsql immutable parallel safe
@@ -200,8 +200,8 @@ end $$;
 comment on function loci_internal.index_attribute_terms() is
     'Trigger: keep attribute_terms and contradiction_queue of a changed attribute.';
 
--- Under what is a statement found by those that may contradict it? Hashes, about three more than it has words; whoever
--- contradicts it asks for one of them (contradiction_search_terms):
+-- Under what is a statement found by those that may contradict it? Hashes, about three more than it has words; a
+-- contradicting fact searches for one of them (contradiction_search_terms):
 --   t stem        each stem of its sequence
 --   d stem        denied, or told as past: the last stem, which who states the same has too
 --   a side stem   a word that has an opposite: the last stem beside it

@@ -107,7 +107,7 @@ $$;
 comment on function loci_internal.fact_span(integer, uuid) is
     'Until when a fact holds by itself and by the memory that it rests on.';
 
--- What are facts, by what was said of them and by the decisions that are applied? Of the newer facts that end one, the
+-- What are facts, by what was said of them and by the decisions that are applied? If several newer facts end one, the
 -- first counts; a newer one that holds at no moment, or is deleted, ends nothing. By own_to as the rows have it. The
 -- primary key, and supersessions_pair_key.
 create or replace function loci_internal.fold_facts(p_namespace_id integer, p_ids uuid[])

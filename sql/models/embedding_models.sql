@@ -96,7 +96,8 @@ comment on function loci_internal.check_vector_dimensions(halfvec[], smallint) i
     'The model that vectors are of, if they have its dimensions. Errors: 22023.';
 
 -- Make the indexes that a model lacks, at once. Writers of vectors wait meanwhile, so it is for a small corpus and for
--- who is not the owner: others build them concurrently. Security definer (makes indexes); the operator's. Errors:
+-- callers that are not the owner: others build them concurrently. Security definer (makes indexes); the operator's.
+-- Errors:
 -- 42501.
 create or replace function loci_api.create_model_indexes(p_model_id smallint) returns integer
 language plpgsql volatile security definer set search_path from current

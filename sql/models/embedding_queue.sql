@@ -195,7 +195,7 @@ return concat_ws(': ', p_memory.source, loci_internal.text_with_subject(p_memory
 comment on function loci_internal.memory_embedding_text(loci_data.memories) is
     'Text whose embedding stands for a memory.';
 
--- What is embedded of an entity? Name, type where it says something, aliases, description. Pure.
+-- Which text of an entity is embedded? Name, type where it says something, aliases, description. Pure.
 create or replace function loci_internal.entity_embedding_text(p_entity loci_data.entities) returns text
 language sql immutable parallel safe
 as $$

@@ -131,8 +131,8 @@ comment on function loci_api.finish_model_call(text, uuid, integer, integer, boo
     'Say what a call of a model has used, and whether it failed; what it cost. Errors: 42501, P0002, 23514.';
 
 -- Calls of models of which nobody has said in time how they ended (their process was killed) end as failed, with what
--- such calls usually take instead of the most that they might. How many. If whoever made one is only late,
--- finish_model_call still puts what was really used in its place. Index model_calls_running, which holds what runs.
+-- such calls usually take instead of the most that they might. How many. If its maker is only late, finish_model_call
+-- still records the real usage. Index model_calls_running, which holds what runs.
 -- Security definer; the operator's. Errors: 42501.
 create or replace function loci_api.settle_model_calls() returns bigint
 language plpgsql volatile security definer set search_path = ''

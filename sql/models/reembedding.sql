@@ -120,8 +120,8 @@ comment on function loci_api.queue_reembedding(smallint, integer) is
     'Queue the next namespace for a model that is being filled, or the second; null after the last. Operator only.';
 
 -- Let nobody write memories, entities or models until the transaction ends. A holder of one of these tables may be
--- about to write the other, so this never waits for long while it holds one: it lets go and tries again, and never
--- makes others the victim of a deadlock. Errors: 55P03 (they were not free together in fifty tries of up to 0.1 s).
+-- about to write the other. So this waits only briefly while it holds one, lets go and tries again: no other session
+-- becomes the victim of a deadlock. Errors: 55P03 (they were not free together in fifty tries of up to 0.1 s).
 create or replace function loci_internal.hold_writers() returns void
 language plpgsql volatile set search_path from current
 as $$

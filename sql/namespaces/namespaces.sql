@@ -27,7 +27,7 @@ end $$;
 comment on function loci_internal.create_named_namespace(text) is
     'Make the namespace that a write names, where the caller may. Errors: 23514.';
 
--- A new namespace; whoever makes it is its admin. The operator's, because namespaces are worlds, not rows.
+-- A new namespace; whoever makes it is its admin. Only the operator may, because a namespace is a world of its own.
 create or replace function loci_api.create_namespace(p_name text, p_description text default null,
                                                      p_language text default 'english', p_settings jsonb default '{}')
 returns integer

@@ -25,7 +25,7 @@ comment on function loci_api.feed_bounds(text[], text, bigint) is
 
 -- Position that a reader of the feed goes on after: a change by the token of its feed and its position there. So it
 -- tells of no namespace but that of a change that the reader has seen, means the same after a restart and in a restored
--- database, and holds no secret. One order of all namespaces stands behind it (cursor_place). Inlines.
+-- database, and holds no secret. It stands for a position in the order over all namespaces (cursor_place). Inlines.
 create or replace function loci_internal.feed_cursor(p_token text, p_position bigint) returns text
 language sql immutable parallel safe
 return p_token || '-' || p_position;
@@ -140,8 +140,8 @@ comment on function loci_api.grown_feeds(bigint) is
     'have just left for another cell. Operator only. Errors: 42501.';
 
 -- Changes as list_changes shows them, with the place of each in the order of all namespaces, from which the service
--- goes on without a cursor (p_place; null: p_after says from where). Costs and errors are those of list_changes. What
--- was committed after its key has ended is not told to a caller. Security definer: past the policies.
+-- goes on without a cursor (p_place; null: p_after says from where). Costs and errors are those of list_changes. A
+-- caller is not told of changes committed after its key ended. Security definer: past the policies.
 create or replace function loci_api.read_changes(
     p_namespaces text[] default null, p_after text default null, p_place bigint default null,
     p_kinds text[] default null, p_limit integer default 100)

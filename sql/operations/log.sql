@@ -77,7 +77,7 @@ comment on function loci_internal.hidden_columns(oid, text[]) is
 -- the key, or 'all but' and those that it does not show. An erased thing shows at most its key, and of that no text.
 -- Whole statements at once, about 12 µs a row: a row becomes JSON once and loses what is not shown (offset 0: else the
 -- planner repeats the conversion). Statements that touch nothing end at once. A namespace that is being deleted takes
--- its feed along. Only the owner may write the tables, so it is no security definer.
+-- its feed along. Security invoker: only the owner may write the tables.
 create or replace function loci_internal.log_rows_change() returns trigger
 language plpgsql volatile
 as $$

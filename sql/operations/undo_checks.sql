@@ -56,7 +56,7 @@ end $$;
 comment on function loci_internal.lock_undone(integer, uuid, text[]) is
     'Lock what undoing an operation changes.';
 
--- Lock the links of an operation that are there, against whoever ends one or changes its strength. One that another
+-- Lock the existing links of an operation against ending and changes of strength. One that another
 -- makes meanwhile, where the operation ended one, stays as it is (undo_links).
 create or replace function loci_internal.lock_undone_links(p_namespace_id integer, p_operation uuid) returns void
 language plpgsql volatile set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off
@@ -129,8 +129,8 @@ comment on function loci_api.preview_undo(text, uuid, integer) is
     'Effects of undoing an operation: it is undone, and that is taken back. Errors: 42501, P0002, 23505, 23P01, '
     '40001, 22023.';
 
--- Which aspects, attributes and decisions of an operation are neither as it left them nor as it found them? Of an
--- attribute what was said of it counts, and not what follows: a later fact that superseded it is no change of it. An
+-- Which aspects, attributes and decisions of an operation are neither as it left them nor as it found them? For an
+-- attribute its statements count, not what follows from them: a later fact that superseded it is no change of it. An
 -- attribute that it wrote and that is deleted by now is no matter, nor is an aspect that it wrote: aspects stay.
 -- Primary keys.
 create or replace function loci_internal.attributes_changed_since(p_namespace_id integer, p_operation uuid)

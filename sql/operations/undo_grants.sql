@@ -39,8 +39,8 @@ end $$;
 comment on function loci_internal.undo_grants(integer, uuid, uuid[]) is
     'Make grants what they were before an operation; how many.';
 
--- What did the grant of an agent say before an operation? What changes until then say, one after the other, since it
--- was last given; then what this one found. Index changes_subject.
+-- What did the grant of an agent say before an operation? The changes until then decide, in order, since it was last
+-- given; then what this one found. Index changes_subject.
 create or replace function loci_internal.grant_before_operation(p_namespace_id integer, p_operation uuid, p_agent uuid)
 returns table (role text, expires_at timestamptz)
 language sql stable set search_path = ''

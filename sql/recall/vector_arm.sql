@@ -5,7 +5,7 @@
 -- Where hnsw_scan_limit says it is cheaper, HNSW (m = 24, ef_construction = 128, ef_search = 128 and more in
 -- namespaces above 12,500: hnsw_candidates; no fewer than the session asks for; Malkov and Yashunin, 2018) with an
 -- iterative scan within that budget comes before that: the function of the model (write_vector_search). p_plain: the
--- filter restricts nothing, and the past is not asked for. Who calls it has checked the caller, and reads past the
+-- filter restricts nothing, and the past is not asked for. Its callers have checked the rights and read past the
 -- policies. Errors: 22023.
 create or replace function loci_internal.nearest_memories(
     p_namespace_id integer, p_embedding real[], p_filter loci_internal.memory_filter, p_plain boolean,

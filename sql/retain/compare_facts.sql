@@ -195,8 +195,8 @@ comment on function loci_internal.names_differ(loci_api.fact_reading, loci_api.f
     'Whether two facts have names that differ and share a stem.';
 
 -- The words of a fact in order, as far as another may not say the same without them: not is, does, our, really, now.
--- A possession is one's own (I have a beagle, my beagle), a person who is called something is named so, and the two
--- sides of an `and` stand in one order. Pure.
+-- "I have a beagle" and "my beagle" are one form, so are "is called" and "is named"; the two sides of an `and` are
+-- sorted. Pure.
 create or replace function loci_internal.words_that_matter(p_read loci_api.fact_reading) returns text[]
 language plpgsql immutable parallel safe set search_path = ''
 as $$

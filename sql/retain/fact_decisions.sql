@@ -117,8 +117,8 @@ $$;
 comment on function loci_internal.queue_written_facts(integer, loci_internal.memory_outcome[]) is
     'Queue written facts whose text to embed is more than their content.';
 
--- Memories that facts repeat count one observation more for each. What others say again is no longer an assistant's
--- alone.
+-- Memories that facts repeat count one observation more for each. A statement that a user repeats is no longer an
+-- assistant's alone.
 create or replace function loci_internal.reinforce_repeated_facts(
     p_namespace_id integer, p_items jsonb, p_decisions loci_api.fact_decision[], p_ids uuid[]) returns void
 language plpgsql volatile set search_path = '' set enable_seqscan = off

@@ -191,7 +191,7 @@ comment on function loci_internal.proposed_nodes(integer, jsonb) is
 
 -- Where orphans should stand, by rules (p_places) and as a model proposes (p_plan). The rules' place stands where it
 -- comes from the category, which somebody chose. Else the model's: a current domain or concept, or one that it proposes
--- and that can be made. Where it says nothing that fits, the rules' again.
+-- and that can be made. If it has no fitting answer, that of the rules.
 create or replace function loci_internal.proposed_placements(p_namespace_id integer, p_orphans loci_api.orphan[],
                                                              p_places loci_api.planned_place[], p_plan jsonb)
 returns setof loci_api.planned_place

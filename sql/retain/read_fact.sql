@@ -154,8 +154,8 @@ end $$;
 comment on function loci_internal.speaker_of_fact(loci_api.fact_reading) is
     'Whom a fact is about: i, we, other (only the text around says), or named.';
 
--- Does a text say several things: two sentences, or clauses that a conjunction joins? What is too long to read counts
--- too. Pure, inlines.
+-- Does a text say several things: two sentences, or clauses that a conjunction joins? A text that is too long to read
+-- counts too. Pure, inlines.
 create or replace function loci_internal.says_several_things(p_text text) returns boolean
 language sql immutable parallel safe
 as $$

@@ -1,7 +1,7 @@
 -- Reflection: memories without a parent get one.
 
--- List the places that memories get, under the parents that were made for them (p_done: parent by memory). Of a dry run
--- all, else those that were taken.
+-- List the places that memories get, under the parents that were made for them (p_done: parent by memory). A dry run
+-- returns all, otherwise those that were applied.
 create or replace function loci_internal.list_places(p_places loci_api.planned_place[], p_done jsonb,
                                                      p_dry_run boolean) returns jsonb
 language sql stable set search_path = ''

@@ -28,8 +28,8 @@ comment on function loci_api.record_hits(text, text, uuid[]) is
     'Note that a full-text search of a session found memories; returns those that had been shown to it. Errors: '
     '42501, P0002, 22023.';
 
--- These memories are shown to a session now. Returns those that are new to it: shown before and not ended since, a
--- memory stays what it is, hits and all; after an end it begins anew. Safe under concurrent calls: each memory is new
+-- These memories are shown to a session now. Returns those that are new to it. A memory shown before, without an end
+-- since, keeps its row and hits; after an end it begins anew. Safe under concurrent calls: each memory is new
 -- to one of them; rows are written in order of their ids. One that stays what it is is not locked: record_recall_hits
 -- would pass it by. Security definer: writes past the policies; checks the caller
 -- itself. Errors: 42501, P0002 (namespace, the first unknown memory), 22023 (session_id).

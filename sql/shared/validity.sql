@@ -55,7 +55,7 @@ end $$;
 comment on function loci.held_at(loci_data.edges, timestamptz, timestamptz) is
     'Whether an edge held at as_of, as believed at a moment before its last change.';
 
--- Do both ends of a link hold? Of each lineage one version must. Two ranges of memories_chain.
+-- Do both ends of a link hold? One version of each lineage must. Two ranges of memories_chain.
 create or replace function loci.held_at(p_link loci_data.memory_links, p_as_of timestamptz, p_known_at timestamptz)
 returns boolean
 language plpgsql stable parallel safe set search_path = ''

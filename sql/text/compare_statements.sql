@@ -180,8 +180,8 @@ comment on function loci_internal.tells_place(loci_internal.statement, text[]) i
 
 -- Does the newer of two statements correct the older in so many words ("no, I drive a Saab")? It opens with a
 -- correction, and says the same as far as its verb and after what it corrects, which is one word in one of both and at
--- most three in the other; both have a name there, or neither. If it names what is wrong (a Saab, not a Volvo), that is
--- what the older says; else its verb is none whose objects add up (likes, has). Where the opening may be an excuse
+-- most three in the other; both have a name there, or neither. If it names the wrong value (a Saab, not a Volvo), the
+-- older must state it; otherwise its verb must allow one object (not likes, has). Where the opening may be an excuse
 -- (sorry, I am late), what is said to be so has a name, a number, or a noun with one value. Returns the words that are
 -- right, or null. Pure.
 create or replace function loci_internal.correct_signal(p_older loci_internal.statement,

@@ -51,8 +51,8 @@ end $$;
 comment on function loci_internal.find_numbers(text) is
     'Numbers, dates and times of a text: where, as written, and in one form.';
 
--- Which kinds of numbers may a text have, in the order in which find_numbers looks for them? What can be told by LIKE
--- is. Pure.
+-- Which kinds of numbers may a text have, in the order in which find_numbers looks for them? LIKE decides where it can.
+-- Pure.
 create or replace function loci_internal.kinds_of_numbers(p_text text) returns text[]
 language plpgsql immutable parallel safe
 as $$

@@ -103,8 +103,9 @@ end $$;
 comment on function loci_internal.passive_words(loci_internal.statement) is
     'Participles after be or get in a statement.';
 
--- Do the words of one statement stand in another in the same order? What opens the one may close the other ("on Fridays
--- the office is closed"), so a rotation keeps the order; subject and object exchanged (Ann manages Bob) do not. Pure.
+-- Do the words of one statement stand in another in the same order? One may end with the beginning of the other ("on
+-- Fridays the office is closed"), so a rotation keeps the order; subject and object exchanged (Ann manages Bob) do not.
+-- Pure.
 create or replace function loci_internal.words_keep_order(p_part text[], p_whole text[]) returns boolean
 language plpgsql immutable parallel safe set search_path = ''
 as $$

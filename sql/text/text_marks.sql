@@ -98,8 +98,8 @@ comment on function loci_internal.plain_text(text) is
 
 -- The words of a folded text, each once, with their stems (English, German) and what they are: neg (it denies), stop (a
 -- little word), opening (a word that sentences begin with) or null. Where no spaces stand between words, pairs of
--- characters are its words (ngrams), and their own stems. A form of a word is found by either stem, whatever language a
--- text is in. Pure; about 5 µs a word.
+-- characters are its words (ngrams), and their own stems. Either stem finds a form of a word, in any language. Pure;
+-- about 5 µs a word.
 create or replace function loci_internal.text_words(p_folded text) returns jsonb
 language plpgsql immutable parallel safe set search_path = '' set plan_cache_mode = force_generic_plan
 as $$

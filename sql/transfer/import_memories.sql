@@ -1,7 +1,7 @@
 -- Import of memories with their versions.
 
--- Memories out of another system's file, each with an id that follows from its identity there. A memory of that id is
--- there already, whatever became of it since: nothing is written, so that a file may be imported again. Content that an
+-- Memories out of another system's file, each with an id that follows from its identity there. A memory of that id
+-- exists, in any status: nothing is written, so that a file may be imported again. Content that an
 -- open memory states (without a lineage; or the newest version of the named one) is merged into it: it gains what the
 -- item says of entities and edges, and is not reinforced, because a copy of a file is no observation. All others are
 -- written by remember; versions of one lineage stand in the order of the times at which they were written there
@@ -84,7 +84,7 @@ comment on function loci_internal.count_imported_edges(integer, jsonb, timestamp
     'Outcome for imported items, and how many edges that they state are new.';
 
 -- Which items of an import are there already, and as what? By their ids; by their content, where it may fold; or by an
--- item before them. A version that was written there at another time is another one, whatever it says. Index probes,
+-- item before them. A version written there at another time is another version. Index probes,
 -- planned for any namespace: primary key, memories_fold, memories_lineage_version_key.
 create or replace function loci_internal.find_imported_memories(p_namespace_id integer, p_items jsonb, p_at timestamptz)
 returns table (ordinal integer, id uuid, outcome text, item jsonb)

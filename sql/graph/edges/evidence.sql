@@ -49,7 +49,7 @@ comment on column loci.evidence.agent is 'Name of that agent.';
 comment on column loci.evidence.source_id is 'Identifier of the source. Joins entities.id.';
 comment on column loci.evidence.target_id is 'Identifier of the target. Joins entities.id.';
 
--- Of what time do memories speak that show an edge, as believed at a moment (infinity: now)? Each until it ends; one
+-- Which times do the memories that show an edge state, as believed at a moment (infinity: now)? Each until it ends; one
 -- that goes on after an interlude, of the same lineage as the first, from where it begins. Null: of all times, since
 -- none ends. Those that are forgotten, or were corrected, speak of none. A look-up a memory.
 create or replace function loci_internal.evidence_span(p_namespace_id integer, p_memory_id uuid, p_carried_by uuid[],
@@ -86,7 +86,7 @@ comment on function loci_internal.evidence_span(integer, uuid, uuid[], timestamp
 -- sets confidence; a later one in a new conversation sets it anew, by the reinforcement that was in force when it
 -- was recorded, and decay counts from there; one in a conversation that spoke before only counts. A correction is
 -- not counted, and sets what it states; before the first observation it says nothing. No observations: null and 0. A
--- pure function of the evidence, in whatever order it was told. Index edge_observations_edge; about 1 µs an
+-- pure function of the evidence; the order of telling does not matter. Index edge_observations_edge; about 1 µs an
 -- observation.
 create or replace function loci_internal.edge_figures(
     p_namespace_id integer, p_edge_id uuid, p_as_of timestamptz, p_known_at timestamptz,
@@ -156,7 +156,7 @@ $$;
 comment on function loci_internal.edge_evidence(integer, uuid, timestamptz, timestamptz) is
     'Observations of an edge until two moments, in the order in which they count.';
 
--- The day of a moment, in UTC: observations without a session are of one conversation each day. Inlines.
+-- The day of a moment, in UTC: observations of one day without a session count as one conversation. Inlines.
 create or replace function loci_internal.day_of(p_at timestamptz) returns date
 language sql immutable parallel safe
 return (p_at at time zone 'UTC')::date;

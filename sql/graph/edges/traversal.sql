@@ -167,7 +167,7 @@ comment on function loci_internal.traversal_paths(integer, uuid[], text[], text,
     'Edges around entities with their names and the path to each.';
 
 -- An edge as people and models read it: Alice --works_on--> RockBot (confidence=0.90), a literal in quotation marks. On
--- one line, whatever the names hold. Pure. for anybody's queries.
+-- one line, with any names. Pure. for anybody's queries.
 create or replace function loci.triple(p_source text, p_type text, p_target text, p_literal text,
                                        p_confidence double precision) returns text
 language sql immutable parallel safe

@@ -136,8 +136,8 @@ end $$;
 comment on function loci_internal.known_mentions(integer, uuid[]) is
     'Mentions of known entities in the texts of memories, as insert_mentions takes them.';
 
--- Is what stands at a place of a text spelt as the name that it could be? In scripts without capitals, always. Else
--- with a capital; several words need no more. A single word
+-- Is what stands at a place of a text spelt as the name that it could be? In scripts without capitals, always.
+-- Otherwise a single word needs a capital, and several words need nothing more. A single word
 --   stands alone: beside another word with a capital it is part of a longer name ("John" in "King John"), unless that
 --            opens the sentence and is no name itself ("Presumably Anna")
 --   is in capitals throughout only if the name is

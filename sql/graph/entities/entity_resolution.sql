@@ -1,5 +1,5 @@
--- Resolution of entities: the index of their names, and the entity that a name means. Of several with one name it is
--- the most mentioned; split_entity tells them apart.
+-- Resolution of entities: the index of their names, and the entity that a name means. If several have one name, the
+-- most mentioned counts; split_entity tells them apart.
 
 -- Trigger: keeps loci_data.entity_names in step with the names and aliases of entities, a whole statement at once; a
 -- merged entity has none: its names are aliases of the one that it went into. Cost follows the number of changed names.
@@ -88,7 +88,7 @@ $$;
 comment on function loci_internal.resolve_names(integer, text[]) is
     'Entities that canonical names mean, by name or alias.';
 
--- Which existing entities do items mean whose own names are new, because an alias of theirs is the name of one?
+-- Which existing entity does an item with a new name mean, because one of its aliases is the entity's name?
 -- p_items: JSON array of {ordinal, canonical_name, aliases}. An alias that several share means nobody. One look-up a
 -- name and alias: entity_names, entities_canonical_name_key. Errors: 23505 (aliases are names of several).
 create or replace function loci_internal.resolve_new_names(p_namespace_id integer, p_items jsonb)

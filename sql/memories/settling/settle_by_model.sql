@@ -1,7 +1,7 @@
 -- Pairs settled by a model, within guards.
 
--- Which open pairs is a model asked about next, the oldest first? Those that no job has asked about yet: its result
--- names the two memories of each (judged), and a new version of either is another memory. A pair is passed where the
+-- Which open pairs is a model asked about next, the oldest first? Only pairs that no job has asked about yet: results
+-- of jobs name both memories (judged), and a new version is another memory. A pair is passed where the
 -- newer memory is true from before the older one is. Both sides as list_unsettled has them, and what compare_pair says.
 -- Range of memory_links_open, jobs of the kind (jobs_kind), and about a millisecond a pair. Security definer; the
 -- operator's. Errors: 42501, P0002.

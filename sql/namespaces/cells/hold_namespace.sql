@@ -1,6 +1,6 @@
 -- Wait for the background work on a namespace and hold it off to the end of the transaction, one after the other in the
--- order of erase_memories: it locks rows in another order than cascades do. Whoever takes a job locks its place in the
--- queue before the job; so does this.
+-- order of erase_memories: it locks rows in another order than cascades do. A worker locks the row of the queue before
+-- the job; so does this.
 create or replace function loci_internal.hold_namespace(p_namespace_id integer) returns void
 language plpgsql volatile set search_path = ''
 as $$

@@ -1,6 +1,6 @@
 -- Trigger of rows that another cell sends: what is known here already is not inserted again, so that a cell may be
 -- told the same by several. A key's older version changes nothing, a revocation stays, and the last use is the latest.
--- Of two rows of the directory the one that has moved more often stands. Row is null: nothing is written.
+-- The row of the directory with more moves stands. Row is null: nothing is written.
 create or replace function loci_internal.settle_replicated_row() returns trigger
 language plpgsql volatile set search_path = ''
 as $$
