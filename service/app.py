@@ -93,7 +93,7 @@ async def restart_dead_server(server: EmbeddedServer) -> None:
 async def check_before_serving(pool: Pool, settings: Settings) -> str | None:
     """Refuse to start over a role that bypasses row-level security, an old schema, an open port without keys, or bad prompts.
 
-    Returns the number of the cell; None where there are none. A cell does not start that may claim what another one has.
+    Returns the number of the cell; None where there are none. A cell does not start if another one may own its namespaces.
     So too where the processes want more connections than the server takes; where others leave too few of them, that is logged.
     """
     try:

@@ -41,7 +41,7 @@ def name_fields_of_item(index: int, known: LociError, *, prefix: str = "") -> Lo
 
 
 def drop_field_prefix(known: LociError, prefix: str) -> LociError:
-    """An error that says nothing of a prefix of its fields."""
+    """An error without a prefix of its fields."""
     errors = [FieldError(error.field.replace(prefix, ""), error.message.replace(prefix, "")) for error in known.errors]
     return replace(known, detail=known.detail.replace(prefix, ""), errors=errors)
 

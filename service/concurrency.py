@@ -53,7 +53,7 @@ class FairTurns:
 
     @asynccontextmanager
     async def wait_for_turn(self, owner: object) -> AsyncIterator[None]:
-        """Wait for a turn. Without an owner, all of them may be had."""
+        """Wait for a turn. Without an owner, all slots may be taken."""
         own = self._own_turns.get(owner)
         if own is None:
             own = self._own_turns[owner] = asyncio.Semaphore(self._all if owner is None else self._own)

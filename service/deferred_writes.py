@@ -94,7 +94,7 @@ class PrimaryWriteQueue:
         self._limit_waiting_notes()
 
     def _limit_waiting_notes(self) -> None:
-        """Keep no more than MOST_WAITING_NOTES."""
+        """Drop the oldest beyond MOST_WAITING_NOTES."""
         while len(self._waiting) > MOST_WAITING_NOTES:
             self._waiting.popleft()
             NOTES_LOST.inc()

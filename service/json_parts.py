@@ -54,7 +54,7 @@ async def read_json(said: bytes, *, part: bool = True) -> Any:
 
 
 def read_in_parts(body: bytes, *, part: bool = False) -> Any:
-    """The value of a body, or of a `part` of one that is a line. Raises ValueError for what is no JSON, Invalid, TooLarge."""
+    """The value of a body, or of a `part` of one that is a line. Raises ValueError for invalid JSON, Invalid, TooLarge."""
     text = body.decode("utf-8-sig")
     reader = PartReader(text, ["line"] if part else [])
     value, end = reader.read_value(_skip_blanks(text, 0), FIELD + 1 if part else BODY)

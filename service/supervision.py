@@ -38,7 +38,7 @@ class Supervisor:
         return {name: why for name, (_, why) in sorted(self._ended.items())}
 
     async def end_tasks(self) -> None:
-        """End all tasks, whatever they raise at their end."""
+        """End all tasks, also those that raise at their end."""
         for task in self._tasks.values():
             task.cancel()
         await asyncio.gather(*self._tasks.values(), return_exceptions=True)
@@ -59,7 +59,7 @@ class Supervisor:
             await asyncio.sleep(RESTARTS.pause_after(failures))
 
     async def _run_once(self, name: str, work: Work) -> str:
-        """Run it to its end, which nobody expects; why it ended. Being cancelled from outside is no such end."""
+        """Run it to its end, although a task should not end; why it ended. Being cancelled from outside is no such end."""
         with log_context(LogContext(work=name)):
             try:
                 await work()

@@ -23,7 +23,9 @@ Ask = Callable[[bytes, int, int], Awaitable[Lease | None]]  # hash of a key, req
 
 @dataclass(frozen=True)
 class Admission:
-    """The limit that a request with a valid key is told. Without a `limit` the rest says nothing. `wait`: seconds, if it must.
+    """The limit that a request with a valid key is told.
+
+    Without a `limit` the other fields are meaningless. `wait`: seconds, if it must.
 
     `key_hash` is the key's own, where a session of a browser stands for it.
     """
@@ -143,7 +145,7 @@ class Limiter:
 class WrongKeyLimiter:
     """Wrong keys by source: an address that is the client's, or the beginning of the key, so that guessing is slow.
 
-    It says nothing of keys that are valid: those are never refused for what others send. In memory of each process: what many
+    It does not concern valid keys: those are never refused for what others send. In memory of each process: what many
     processes allow is still no way to guess 256 bits.
     """
 

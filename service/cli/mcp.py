@@ -103,7 +103,7 @@ def headers_of(
 
 
 def _find_relay_address(url: str | None, profile: Profiles, headers: "Mapping[str, str]") -> str | None:
-    """Where a service that runs here answers this profile, if it takes these headers.
+    """Address of a service on this machine for this profile, if it accepts these headers.
 
     It keeps no connection that could be told of changes, so a profile whose resource changes is served by this process.
     """
@@ -162,8 +162,8 @@ async def _serve_until_end(
 class Backend:
     """The REST interface: of the service at `url`, or of an application in this process, opened when it is first needed.
 
-    With neither a `url` nor a database, the service of this machine is asked, but where a folder was named, or with a key, which is
-    sent to nobody who was not.
+    With neither a `url` nor a database, the service of this machine is asked, unless a folder was named or a key is set: a key
+    goes to no service that was not named.
     """
 
     def __init__(self, settings: "Settings", url: str | None, *, keyed: bool) -> None:

@@ -87,7 +87,7 @@ async def _postpone_while_busy(resources: Resources, job: Job) -> None:
 
 
 async def _read_on(tx: Transaction, job: Job) -> None:
-    """Where there was more than a pass was shown, another dream goes on behind this one, for such passes.
+    """If a pass was not shown everything, another dream for it follows this one.
 
     Turns that were read are no longer in the log; the other passes go on behind the things that they were shown.
     """

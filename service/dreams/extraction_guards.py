@@ -128,7 +128,7 @@ class Triple:
 def stands_in(name: str, folded: str) -> bool:
     """Whether a canonical name stands in a folded text as whole words.
 
-    A side that ends in no letter, or in a script without spaces, has no boundary.
+    A side that ends in no letter, or in a script without spaces, needs no word boundary.
     """
     before = r"(?<!\w)" if name[:1].isalnum() and not UNSPACED.match(name[0]) else ""
     after = r"(?!\w)" if name[-1:].isalnum() and not UNSPACED.match(name[-1]) else ""
@@ -197,7 +197,7 @@ class _Reader:
             self.describe_entity(found or self.add_entity({name}, {"name": " ".join(stated.name.split())}), stated, places)
 
     def describe_entity(self, found: _Named, stated: Entity, places: set[int]) -> None:
-        """Note what is said of an entity of the plan, as far as the texts bear it out that name it."""
+        """Note the model's statements about an entity of the plan, as far as texts that name it support them."""
         item = found.item
         found.texts |= places
         for alias in (stated.name, *stated.aliases):

@@ -15,7 +15,7 @@ THREAD_CHARACTERS = 2000  # characters of a text that is read in another thread:
 class Words:
     """A question word by word: each different word and the sum of its vectors, shape (len(words), dimensions).
 
-    The part of the vector that belongs to no word stands under the empty one. The database weighs words by their rarity.
+    The part of the vector without a word has the empty word as its key. The database weighs words by their rarity.
     """
 
     words: list[str]

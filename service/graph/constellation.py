@@ -38,7 +38,7 @@ async def constellation(
     known_at: datetime | None,
     history: bool = False,
 ) -> ConstellationRow:
-    """The entities that stand out, their aspects, and the edges between them; whoever stands nowhere yet is placed."""
+    """The entities that stand out, their aspects, and the edges between them; entities without a position get one."""
     step = partial(db.constellation, limit=limit, as_of=as_of, known_at=known_at, history=history)
     found: ConstellationRow = await read(step)
     if any(star["x"] is None for star in found["entities"]):
@@ -90,7 +90,7 @@ def _begin_positions(places: Places, free: NDArray[np.int64], near: list[list[in
 
 
 def _move_by_forces(places: Places, free: NDArray[np.int64], pairs: NDArray[np.int64], *, begun: bool) -> None:
-    """Forces move what is free: all push each other away, edges draw together, and everything is drawn to the middle.
+    """Forces move unplaced entities: all push each other away, edges draw together, and everything is drawn to the middle.
 
     Element by element, without products of matrices: their libraries take all processors for a product that is this small, and
     round it as the processor suits them.

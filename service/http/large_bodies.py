@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 async def beside_loop(request: Request, work: Callable[..., T], *stated: Any) -> T:
-    """Return what work does in a thread, when it is this caller's turn. It comes to its end whoever leaves."""
+    """Return what work does in a thread, when it is this caller's turn. It ends also if the client leaves."""
     owner = getattr(request.state, "owner", None) or (request.client or (None,))[0]
     async with request.app.state.loci.body_turns.wait_for_turn(owner):
         return await finish_despite_cancel(asyncio.to_thread(work, *stated))

@@ -193,7 +193,7 @@ class Body:
         self.declared = 0.0  # bytes, as far as the headers say it
 
     def check_sizes(self, scope: Scope, headers: dict[bytes, bytes]) -> None:
-        """Refuse what says itself that it is too large. Raises HeadersTooLarge, TooLarge."""
+        """Refuse a body whose stated length is too large. Raises HeadersTooLarge, TooLarge."""
         if len(scope["path"]) + len(scope["query_string"]) + sum(len(n) + len(v) for n, v in scope["headers"]) > LONGEST_HEAD:
             raise HeadersTooLarge(f"path and headers are larger than {LONGEST_HEAD} bytes")
         declared = headers.get(b"content-length", b"0")

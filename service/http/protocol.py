@@ -116,7 +116,7 @@ class LimitedProtocol(HttpToolsProtocol):
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
-        """Wait for the next request; what is left of a body that nobody wants has the time of a head."""
+        """Wait for the next request; the rest of an unwanted body has the time of a head."""
         super().on_response_complete()
         if self._timer is not None and self._is_idle:
             self._stop_timer()
@@ -203,7 +203,8 @@ def make_raw_reply(error: LociError) -> bytes:
 def limited_protocol(limits: LimitSettings, proxies: Iterable[str] = (), owners: Iterable[str] = ()) -> type[LimitedProtocol]:
     """The protocol of a service with these limits; its connections are counted together.
 
-    A proxy, by its address or network, brings the connections of many: it has none but the number of all. `owners` are paths of
+    A proxy, known by address or network, carries many callers' connections, so only the limit of all connections holds for it.
+    `owners` are paths of
     sockets that only the owner of the data can open.
     """
     networks = tuple(map(ip_network, proxies))

@@ -73,7 +73,7 @@ class Presence:
             self._deadline = None
 
     def give_up(self) -> None:
-        """Break off what is sent, as if the client had left."""
+        """Break off the reply, as if the client had left."""
         self._end_request_before_reply("left")
 
     async def wait_for_late_reply(self) -> None:

@@ -23,7 +23,7 @@ EXPECTED = "must be a rule of cron in five fields, UTC, such as `0 3 * * *` (eve
 
 
 def next_time(rule: str, after: datetime) -> datetime:
-    """The first moment after another that a rule means. Raises ValueError for what is no rule, or means no moment."""
+    """The first moment after another that a rule means. Raises ValueError for an invalid rule, or one without a moment."""
     minute = after.replace(second=0, microsecond=0)
     return _next_time(" ".join(rule.split()), minute)
 

@@ -1,4 +1,4 @@
-"""Slots of an endpoint: so many calls at once, and whoever waits in a request goes before jobs."""
+"""Slots of an endpoint: so many calls at once, requests before jobs."""
 
 import asyncio
 from collections import deque
@@ -43,7 +43,7 @@ class Slots:
             raise
 
     def _release_slot(self) -> None:
-        """Hand a slot over to whoever waits, or free it."""
+        """Hand a slot over to a waiting call, or free it."""
         for queue in (self._requests, self._jobs):
             while queue:
                 if not (first := queue.popleft()).done():

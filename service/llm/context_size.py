@@ -70,7 +70,7 @@ class Sizes:
     def learn_refusal(self, size: int, context: int | None, tokens: int | None) -> None:
         """A prompt of so many bytes was refused for its size; of what the endpoint told of the context and of it, None is unknown.
 
-        Where it is no news how much fits, the prompt has more tokens than was believed, whatever earlier ones had.
+        If the size of the context was known, the prompt has more tokens than estimated.
         """
         if self.context is None or (context is not None and context < self.context):
             self.learn_context(context or round(LESS * self.estimate_tokens(size)))

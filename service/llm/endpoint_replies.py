@@ -53,7 +53,7 @@ class Heard:
         return "".join(self.said)
 
     def take_piece(self, piece: Any) -> None:
-        """Add a completion, or one chunk of a stream. Raises Passing for what is none, InvalidAnswer for one that is too long."""
+        """Add a completion, or one chunk of a stream. Raises Passing for an invalid reply, InvalidAnswer for too long a one."""
         if not isinstance(piece, dict):
             raise Broken("sent something that is no completion")
         if piece.get("error"):

@@ -30,7 +30,7 @@ class Completion:
 
 @dataclass
 class Usage:
-    """Use of a call by the moment at which it is broken off, as far as that is known; None: nobody knows."""
+    """Usage of a call until it is broken off, if known; None: nobody knows."""
 
     prompt_tokens: int | None = None
     completion_tokens: int | None = None

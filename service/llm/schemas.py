@@ -39,7 +39,7 @@ def mark_bounded_list(what: str, times: int = 1, *, least: float = 0, **stated: 
 
 
 def at_most(items: int, *, least: int = 0, **stated: Any) -> Any:
-    """Limit a list in the schema alone: what is longer is for the guards to judge, and does not spoil the answer."""
+    """Limit a list in the schema alone: guards judge longer texts, which do not spoil the answer."""
     return Field(json_schema_extra={"maxItems": items, "least": least}, **stated)
 
 

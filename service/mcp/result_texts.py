@@ -28,7 +28,7 @@ TURN = ("id", "tier", "namespace", "session_id", "role", "content", "said_at", "
 
 
 def keep_telling_fields(row: JsonObject, fields: Iterable[str] | None = None) -> JsonObject:
-    """These fields of a row, or all, without those that are empty, or say what is so unless it is said."""
+    """These fields of a row, or all, without empty ones and defaults."""
     plain = {"tier": "memory", "status": "active", "lineage": row.get("id")}
     empty: tuple[object, ...] = (None, "", [], {})
     return {

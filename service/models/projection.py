@@ -160,7 +160,7 @@ async def _find_axes(read: Read, *, replace: bool) -> None:
 
 
 def _join_equal_clusters(column: bytes, names: list[str]) -> tuple[bytes, list[str]]:
-    """Clusters of the same name are one: what told them apart says nothing to people. The largest first."""
+    """Clusters of the same name are one: people would not understand what told them apart. The largest first."""
     known = {name: at for at, name in enumerate(dict.fromkeys(names))}
     of = np.array([known[name] for name in names], dtype=np.int64)[np.frombuffer(column, dtype=CLUSTER["cluster"])]
     order = np.argsort(-np.bincount(of, minlength=len(known)), kind="stable")

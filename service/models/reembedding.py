@@ -1,6 +1,6 @@
 """Changing the embedding model while it serves: fill another behind it, build its indexes, switch, drop the old one.
 
-Every step may be repeated: whoever is killed goes on where it was. Several processes may fill one model together; one of them
+Every step may be repeated: a killed run goes on where it was. Several processes may fill one model together; one of them
 builds.
 """
 
@@ -51,7 +51,7 @@ class Reembedding:
     """One process that changes the model to that of `provider`. `model`: its name, dimensions, those that an endpoint is asked for.
 
     `owner` connects as who may build and drop indexes; without one they are made while writers of vectors wait.
-    `told` hears of progress: what is being done, how much is done, and of how much.
+    `told` is called with progress: the step, how much is done, and of how much.
     """
 
     transaction: Begin

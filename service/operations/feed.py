@@ -41,7 +41,7 @@ class FeedQuestion:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a reader stands in the feed: after `cursor`, as it is shown; `number` is that in the order of all, which nobody is."""
+    """Where a reader stands in the feed: after `cursor`, as it is shown; `number` is the internal global position."""
 
     cursor: str
     number: int | None = None

@@ -141,8 +141,8 @@ async def _ask_arms(
 ) -> tuple[Asked, ActiveModel]:
     """Embed the question and ask the arms; what embedded it.
 
-    The arms say which model is active. Where that is not the one that embedded, because it was changed a moment ago, the question
-    is embedded anew by that one and asked again: no answer rests on vectors of two models.
+    The arms say which model is active. If another model embedded the question, because the active one has just changed, the
+    question is embedded and asked again: no answer rests on vectors of two models.
     """
     for last in (False, False, True):
         used = active_model(provider)

@@ -57,7 +57,7 @@ class Mean:
 
 
 def mean_with_error(values: Sequence[float], clusters: Iterable[Any]) -> Mean:
-    """Mean and standard error; what is in one cluster is not independent (each value its own cluster: the usual error)."""
+    """Mean and standard error; values of one cluster are not independent (each value its own cluster: the usual error)."""
     middle = statistics.fmean(values)
     residuals: dict[Any, float] = defaultdict(float)
     for value, cluster in zip(values, clusters, strict=True):

@@ -72,7 +72,7 @@ async def rerank_best(
 
     `kept`: what the reranker has read of hits before. Readings made now are kept in the background.
 
-    Memories of a namespace whose setting recall_rerank is off are shown to nobody: they keep the score that they have.
+    Namespaces with recall_rerank off are not sent to the reranker; their memories keep their score.
     """
     reranker, sources = resources.reranker, ranking.asked.sources
     there = [key for key in ranking.best[:most] if key in rows]
@@ -137,7 +137,7 @@ def turns_before(near: Neighbours[int], rows: Mapping[int, JsonObject]) -> dict[
 
 
 def in_conversation(judged: Mapping[int, float], ranking: Ranking) -> dict[int, float]:
-    """Judgements as the search counts its scores: turns lend to their neighbours, and it counts who said it."""
+    """Judgements adjusted like scores of the search: turns lend to their neighbours, and the speaker counts."""
     scores, factors = _scale_scores(judged, FLOOR), ranking.fused.factors
     given = lend_to_neighbours(scores, ranking.near)
     return {key: (score + LENDING * given.get(key, 0.0)) * factors.get(key, 1.0) for key, score in scores.items()}

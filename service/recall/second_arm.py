@@ -91,7 +91,7 @@ class Opinion:
 
 
 def shares_of(plan: Plan, asked: Asked, hits: Hits, mean: Mapping[int, float], rows: Mapping[int, SecondArmRow | None]) -> Hits:
-    """Its scores as they are added, nought to one; of a memory that it has no vector of, the first model's."""
+    """Its scores as they are added, 0 to 1; of a memory that it has no vector of, the first model's."""
     shares = plan.normalise_arm("vector", hits, mean, {})
     first = plan.normalise_arm("vector", asked.found.arms.get("vector", NOTHING), asked.found.mean, {})
     lacking = {pack_hit(place, "memory", 0) | number for place, row in rows.items() if row is not None for number in row["missing"]}
@@ -106,7 +106,7 @@ def _place(key: int) -> int:
 
 @asynccontextmanager
 async def second_opinion(tx: Transaction, question: Question, provider: Provider | None) -> AsyncIterator[Opinion | None]:
-    """Begin to embed a question with the second model; None where none serves. What is not there at the end is given up."""
+    """Begin to embed a question with the second model; None where none serves. A vector that comes too late is given up."""
     second = provider.second if isinstance(provider, ActiveProvider) else None
     serving = second.serving if second is not None else None
     if second is None or serving is None or "vector" not in question.arms or question.weights.get(ARM) == 0:

@@ -1,7 +1,7 @@
 """Memories whose vectors are not there yet, in the answer of a recall.
 
-The worker makes vectors behind the writes, so a memory that was saved a moment ago is missing from the vector arm, and what is
-stale would stand before it. The newest are embedded with the question and take the places that they will have. An endpoint
+The worker makes vectors behind the writes, so a fresh memory is missing from the vector arm, and stale ones would come before it.
+The newest are embedded with the question and take the places that they will have. An endpoint
 elsewhere is not asked for that, because a connection to the database would wait for it: of these memories, and of others that
 wait, those that have the question's words take the same rank by meaning as by words.
 """

@@ -1,6 +1,6 @@
 """Why a recall does not bring a memory: the time, status, filter, arm, relevance or rank that dropped it.
 
-The recall is asked again as it is, so what is said is what happened: nothing here ranks.
+The recall is repeated unchanged, so the explanation is what happened: nothing here ranks.
 """
 
 import re

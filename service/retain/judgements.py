@@ -95,7 +95,7 @@ def numbers_shown(basis: list[JsonObject]) -> Numbers:
 
 
 def closest(known: list[JsonObject], count: int) -> list[JsonObject]:
-    """So many of what is known beside a fact: what contradicts it, then what is most like it."""
+    """Memories shown beside a fact: what contradicts it, then what is most like it."""
     ranked = sorted(known, key=lambda one: (one["signal"] is None, -(one["similarity"] or 0), one["number"]))
     return sorted(ranked[:count], key=lambda one: int(one["number"]))
 
@@ -216,7 +216,7 @@ def _replace_decision(
 
 
 def _by_rules(row: JsonObject, text: _Text) -> JsonObject:
-    """The rules' decision; a memory of its own where that rests on what the model's decisions have ended."""
+    """The rules' decision, or a new memory if that decision rests on one that the model has ended."""
     decision = {**row["decision"], "decided_by": "rules"}
     known = {(one["memory_id"], one["fact"]): one for one in row["known"]}
     target = known.get((decision.get("target_id"), decision.get("fact")))

@@ -87,7 +87,7 @@ def _count_stored_turns(kept: list[TurnRow], turns: list[JsonObject], before: Sa
 
 
 def _complete_corrections(stated: list[tuple[int, JsonObject]], kept: list[TurnRow]) -> list[tuple[int, JsonObject]]:
-    """Facts with their messages; corrections that say only what is right say it of what the same speaker stated before."""
+    """Facts with their messages; bare corrections are completed by what the same speaker stated before."""
     before = {turn["role"]: said[-1] for turn in kept if turn["role"] in TELLING and (said := split_facts(turn["content"]))}
     corrected = []
     for place, fact in stated:

@@ -118,7 +118,7 @@ async def decide_facts(resources: Resources, read: Read, prepared: Prepared, cho
 async def _page_of_facts(
     resources: Resources, basis: list[JsonObject], items: list[JsonObject]
 ) -> tuple[list[JsonObject], dict[str, Any]]:
-    """As many facts as fit one call, and how it is made; one that alone does not fit is shown less of what is known beside it."""
+    """As many facts as fit one call, and how it is made; a single one that does not fit is shown with fewer known memories."""
     page = basis[:FACTS_PER_CALL]
     while True:
         asked: dict[str, Any] = {"prompt": "retain.md", "data": facts_shown(page, items), "numbers": numbers_shown(page)}

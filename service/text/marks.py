@@ -92,7 +92,7 @@ Read = Callable[[str], Reading]
 
 
 class Readings:
-    """Texts that were read, by what they say. One that was not is noted as `unread`, and says nothing until then."""
+    """Texts that were read, by what they say. An unread one is noted as `unread`, and has no marks until then."""
 
     def __init__(self) -> None:
         self.unread: dict[str, None] = {}
@@ -273,7 +273,7 @@ class _Reader:
 
 
 def _find_codes(text: str) -> Iterator[Span]:
-    """Where something stands that may be spelt like no language."""
+    """Ranges of a text whose spelling follows no language."""
     for match in _CODE.finditer(text):
         yield match.start(), match.start() + len(match[0].rstrip(".,;:!?'"))
 

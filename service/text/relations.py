@@ -133,8 +133,8 @@ BESIDE = 2  # words beside those that say of whom, of a question that asks one t
 class Asked:
     """The asked relation.
 
-    `words` say of whom; SELF: the one who asks. `phrase`: the words after the last article, of which the first ones do, where no
-    name is there. `cues`: a pattern of what tells it; None: no relation that is known. `simple`: it asks one thing of one, so that
+    `words` say of whom; SELF: the one who asks. `phrase`: the words after the last article; its first words count where there is
+    no name. `cues`: a pattern of what tells it; None: no relation that is known. `simple`: it asks one thing of one, so that
     values of one kind, and words of change, tell the same. `numbers`: those of the question; with one values say nothing. `said`:
     words that are not little, where it is simple; those that do not say of whom tell it.
     """
@@ -150,7 +150,7 @@ class Asked:
 def find_asked_relation(question: str, *, past: bool) -> Asked | None:
     """Subject and relation of a question about something as it is; None for other questions, or for ones about the past.
 
-    `past`: the moment that is asked about is stated beside it, so the tense says nothing.
+    `past`: the question is about a past moment, so tense does not matter.
     """
     if not NOW.search(question) or EARLIER.search(question) or (not past and PAST.search(question)):
         return None

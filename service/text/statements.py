@@ -1,7 +1,7 @@
-"""Which of some short statements tell what is asked of somebody, and tell the same? No grammar, no model.
+"""Which of some short statements answer a question about somebody, and state the same fact? No grammar, no model.
 
-A statement tells it if a cue of the relation stands in it, or stood in an earlier version of it. Where the relation is not known,
-words of the question beside those that say of whom are its cues. Without one it tells the same as the one that tells it best if
+A statement tells it if a cue of the relation stands in it, or stood in an earlier version of it. If the relation is unknown, the
+cues are the question's words beside those that name its subject. Without one it tells the same as the one that tells it best if
 they have the same kind of value (a time, a price), or none and nearly the score, or a word that says that something has changed.
 """
 
@@ -52,16 +52,17 @@ class Statement:
 
 @dataclass(frozen=True)
 class MatchedStatements:
-    """Statements about the one who is asked about: those that tell what is asked, the latest first, and the others, best first."""
+    """Statements about the subject of a question: the answering ones, latest first, and the others, best first."""
 
     same: list[Statement]
     others: list[Statement]
 
 
 def match_statements(statements: list[Statement], asked: Asked) -> MatchedStatements:
-    """Those that are about the one who is asked about.
+    """Statements about the subject of the question.
 
-    `others` is empty where the question asks for more than one thing, or nothing tells it by a cue: then it says nothing of these.
+    `others` is empty where the question asks for more than one thing, or nothing tells it by a cue: then these are left as they
+    are.
     """
     cues = _compile_alternatives(asked.cues)
     subject, about = _find_about(statements, asked, cues)
@@ -111,7 +112,7 @@ class _Alike:
 
 
 def _find_about(statements: list[Statement], asked: Asked, cues: re.Pattern[str] | None) -> tuple[set[str], list[Statement]]:
-    """The words that say of whom, as far as those that tell it have them, and the statements that have all of these."""
+    """The naming words that answering statements have, and the statements that have all of them."""
     words = _find_subject_words(statements, asked)
     patterns = {word: _equal_or_alike(word, statements) for word in words}
     has = {each.key: {word for word, pattern in patterns.items() if pattern.search(each.all_texts[0])} for each in statements}

@@ -1,4 +1,4 @@
-"""Export and import of a namespace: JSON lines of any length, by way of a file, so that no connection waits for who is slow."""
+"""Export and import of a namespace: JSON lines of any length, through a file: no database connection waits for a slow client."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""Sessions of analysts stand back behind those of the service: where the server is on this machine, its scheduler is told so.
+"""Sessions of analysts run at low priority, where the server is on this machine.
 
 A statement of an analyst may be worth seconds of a processor. Limits of time end it; until then it would take as much of the
 processors as all requests. PostgreSQL has no priorities, the system has.
@@ -80,7 +80,7 @@ def lower_priority(pid: int) -> bool:
 
 
 def stand_back(pid: int, niceness: int = NICE) -> bool:
-    """Have one of the service's own processes of the server stand back behind others, for good; False as above.
+    """Lower one of the service's own server processes for good; False as above.
 
     By niceness (10 is a tenth of the weight of others), and not as an idle task: it writes, and may hold what others wait for.
     """

@@ -134,7 +134,7 @@ class Worker:
             self._start_step(supervisor, "second", partial(self.second_batch, self._provider, self._provider.second), TIDY_EVERY)
 
     def start_feed(self, supervisor: Supervisor) -> None:
-        """Have only changes given their positions, and the embedding model followed: other work is done elsewhere."""
+        """Only give changes their positions and follow the embedding model: other processes do the other work."""
         self._start_step(supervisor, "feed", self.sequence_changes, TIDY_EVERY, gather=self._gather_feed)
         if self._provider is not None:
             self._start_step(supervisor, "follow", self.follow_active_model, FOLLOW_EVERY)
@@ -191,7 +191,7 @@ class Worker:
     def _open_transaction(
         self, action: str, namespace: str | None = None, role: str | None = None, *, behind: bool = False, single: bool = False
     ) -> AbstractAsyncContextManager[Transaction]:
-        """`behind`: by a process of the server that stands back behind others, where there are some. `single`: of one statement."""
+        """`behind`: by the low-priority pool, if configured. `single`: of one statement."""
         origin = Origin(action=action, via="worker")
         pool = self._pool.behind if behind and self._pool.behind is not None else self._pool
         return open_transaction(pool, key_hash=OPERATOR, namespace=namespace, role=role, origin=origin, single=single)
@@ -261,7 +261,7 @@ class Worker:
         return False
 
     async def sweep_log(self) -> bool:
-        """Delete a batch of what is past its days, of each log and of the change feed; True if there may be more."""
+        """Delete a batch of expired rows of each log and of the change feed; True if there may be more."""
         swept = []
         for name in operations.LOGS:
             async with self._open_transaction(f"sweep_{name}", single=True) as tx:

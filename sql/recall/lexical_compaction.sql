@@ -146,8 +146,8 @@ $$;
 comment on function loci_internal.next_lexical_range(integer, integer) is
     'The range of the lexical index that is to be written next; range null: a new one.';
 
--- The first documents of a namespace that no range has. Where all ranges end memories are read, so that those without
--- any word are counted too; before that only blocks of changed ones, and of those that were committed late.
+-- The first documents of a namespace that no range has. Behind the last range memories are read, so that those without
+-- any word are counted too; before it only blocks of changed or late memories.
 create or replace function loci_internal.documents_in_blocks(p_namespace_id integer, p_limit integer) returns bigint[]
 language plpgsql stable set search_path = ''
 as $$

@@ -1,6 +1,7 @@
 -- Relevance: coverage of a question's terms, windows of a text.
 
--- How much of a question do these memories say? For each of p_documents the share of the question's terms that it has,
+-- Which share of a question's terms do these memories have? For each of p_documents the share of the question's terms
+-- that it has,
 -- by their rarity (the idf of BM25, as if 200 more memories had none of them: what is rare among two says nothing): 1
 -- for one that has them all, null where the question has no terms. terms: how many it has; unknown: those that no
 -- memory here has. memories: how many there are. Terms in more than 5,000 memories weigh little and cost much: they are

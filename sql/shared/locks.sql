@@ -113,7 +113,7 @@ create or replace trigger namespaces_rates after update of rates_version on loci
 
 -- Wait for this transaction's turn at something of a namespace that one does at a time; held to its end. A second
 -- taker of the same turn inserts the same key and waits for this transaction, which leaves no row behind.
--- So anything may be taken turns at, and no login but the owner's functions can hold it up. An insert and a
+-- So writers can take turns at any key, and only the owner's functions can hold one. An insert and a
 -- delete in loci_data.turn_locks.
 create or replace function loci_internal.take_turn(p_namespace_id integer, p_at text) returns void
 language plpgsql volatile set search_path = '' set enable_seqscan = off

@@ -30,7 +30,7 @@ DETACHED = 0x00000008 | 0x00000200  # Windows: without console, in a group of it
 
 
 def main() -> None:
-    """Do what the moment asks for. Whatever happens, end with 0."""
+    """Do what the moment asks for. End with 0 in any case."""
     places = UserFolders()
     try:
         given = json.loads(sys.stdin.buffer.read() or b"null")

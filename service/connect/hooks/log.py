@@ -10,7 +10,7 @@ OWNERS_ALONE = 0o600
 
 
 def write_log_line(state: Path, said: str) -> None:
-    """Write a line. Where that fails, nothing is said at all."""
+    """Write a line. If that fails, nothing is logged."""
     path = state / "hooks.log"
     with suppress(OSError):
         state.mkdir(parents=True, exist_ok=True, mode=0o700)

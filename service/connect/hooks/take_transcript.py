@@ -1,6 +1,6 @@
 """Takes what is new in a transcript to `/remember`, in a process of its own: the program that runs the hook never waits for it.
 
-Nothing is taken twice. How far a session's transcript was taken is kept, and what is being sent is noted before: after a kill the
+Nothing is taken twice. The position in a session's transcript is stored, and a batch is noted before it is sent: after a kill the
 same lines go with the same Idempotency-Key. A resumed session may copy what was said before into a new file: ids of lines that
 were taken are kept for each folder of transcripts. One process takes a session at a time; the next takes what came meanwhile.
 """

@@ -23,7 +23,7 @@ async def undo_operation(
 ) -> Response:
     """Undo an operation: all that it changed is as before, and history keeps both. Undoing is an operation, and can be undone.
 
-    A dry run changes nothing: it says what would be as before, and what was changed since and so stands in the way.
+    A dry run changes nothing: it lists what would be restored, and later changes that stand in the way.
     """
     if body.dry_run:
         return await caller.write(lambda tx: undo.preview_undo(tx, id=id), dry_run=True)

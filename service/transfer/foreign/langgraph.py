@@ -67,7 +67,7 @@ def _namespace_labels(item: Json) -> list[str]:
 
 
 def _split_value(value: Json) -> tuple[str, Json, list[Json]]:
-    """A value as text, its other fields, and the edge that a triple is."""
+    """A value as text, its other fields, and the edge of a triple."""
     inner = value.get("content")
     if isinstance(inner, dict):
         if all(isinstance(inner.get(end), str) and inner[end].strip() for end in TRIPLE):

@@ -42,7 +42,7 @@ def is_stored(source: Source) -> bool:
 
 
 def read(source: Source, notes: ImportNotes) -> Iterator[Record]:
-    """What was said, conversation by conversation; memory files, each in a lineage of its agent and its path."""
+    """Turns, by conversation; memory files, each in a lineage of its agent and its path."""
     names = _agent_names(source)
     for file in source.files:
         folders = PurePosixPath(file.path).parts[:-1]
@@ -99,7 +99,7 @@ def _turn(place: str, item: Json, names: dict[str, str], notes: ImportNotes) -> 
 
 
 def _words(content: Any) -> str:
-    """What was said, without what the program told the model between the words of people."""
+    """Turns without the program's notes to the model."""
     if isinstance(content, str):
         return without_machine(content).strip()
     parts = [

@@ -30,7 +30,7 @@ class Refused(Exception):
 
 
 class Output:
-    """The pipe to the service. `asked` is where it answers when room was asked for: a byte for yes."""
+    """The pipe to the service. `asked` carries the answer to a request for room: a byte for yes."""
 
     def __init__(self, pipe: BinaryIO, asked: int, most: int) -> None:
         self._pipe, self._asked, self._most = pipe, asked, most

@@ -99,7 +99,8 @@ comment on function loci_api.store_found_names(integer[], uuid[], text[], intege
     'returns the number of new mentions. Operator only.';
 
 -- Candidates that are names of entities, as mentions of them (JSON array of {memory_id, entity_id, mention_text}); they
--- wait no longer, nor does what they end with in the same memory. Index ranges of the primary key, and by memory.
+-- wait no longer, nor do shorter candidates at their end in the same memory. Index ranges of the primary key, and by
+-- memory.
 create or replace function loci_internal.take_known_candidates(p_namespace_id integer, p_names text[]) returns jsonb
 language sql volatile
 as $$

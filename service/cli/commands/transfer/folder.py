@@ -45,7 +45,7 @@ def write_folder(blocks: Iterator[bytes], target: Path) -> Folder:
 
 
 def _path_inside_folder(path: str) -> PurePosixPath:
-    """A path that stays in the folder, whoever said it."""
+    """A path within the folder, from any name."""
     inner = PurePosixPath(path)
     if inner.is_absolute() or ".." in inner.parts or inner.suffix != ".md" or "\\" in path or "\x00" in path:
         raise Failure(f"the service names a file outside of the folder: {path}")

@@ -117,7 +117,7 @@ def _tell_formats() -> None:
 
 
 def _exported_name(head: bytes) -> str | None:
-    """The namespace that an export names in its first line; None for what is no export."""
+    """The namespace that an export names in its first line; None if it is no export."""
     try:
         item = json.loads(head.split(b"\n", 1)[0])
     except ValueError:
