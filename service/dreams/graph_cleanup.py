@@ -50,7 +50,7 @@ async def _read_page(tx: Transaction, job: Job, room: Room) -> tuple[list[StaleE
 
 
 def _hash_page(entities: list[StaleEntity], edges: list[WeakEdge]) -> str | None:
-    """The same while nothing was written: neither the day nor what decay does in it counts."""
+    """Unchanged while nothing was written: the day and decay do not count."""
     rows = [[[str(row["id"]), row["updated_at"].isoformat()] for row in rows] for rows in (entities, edges)]
     return hashlib.sha256(json.dumps(rows).encode()).hexdigest()
 

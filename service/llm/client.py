@@ -243,7 +243,7 @@ class EndpointModel:
         return call.make_completion()
 
     def _note_error(self, error: TemporaryFailure | ModelError) -> TemporaryFailure | ModelError:
-        """An error that a reply stands for, with the name of the endpoint; the newer name of the limit is used from now on."""
+        """The error of a reply, with the name of the endpoint; the newer name of the limit is used from now on."""
         if isinstance(error, NewerName):
             self._limit_name = "max_completion_tokens"
         if isinstance(error, ContextExceeded):

@@ -14,7 +14,7 @@ declare
     v_ns    integer;
 begin
     perform loci_internal.require_operator('store embeddings');
-    -- Held to the end: whoever retires the model waits for these vectors, and there are none after that.
+    -- Held to the end: retiring the model waits for these vectors, and none follow.
     perform from loci_data.embedding_models m where m.id = p_model_id and (m.active or m.filling) for share;
     if not found then
         -- It was retired after the claim: nobody asks for its vectors, and who cleared its queue passed these by.
@@ -65,7 +65,7 @@ declare
     v_same  uuid[];
 begin
     perform loci_internal.require_operator('store embeddings');
-    -- Held to the end: whoever retires the model waits for these vectors, and there are none after that.
+    -- Held to the end: retiring the model waits for these vectors, and none follow.
     perform from loci_data.embedding_models m where m.id = p_model_id and m.in_use for share;
     if not found then
         -- It was retired after the claim: nobody asks for its vectors, and who cleared its queue passed these by.

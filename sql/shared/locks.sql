@@ -2,8 +2,8 @@
 
 -- Lock something of a namespace for this transaction alone: whoever holds it shared (lock_shared) is waited for, and
 -- who comes later waits. Row locks in loci_data.namespace_locks, which no login but the owner's functions can take:
--- row 0, which those who want it alone wait for each other at, then at once all that are free, so that nobody who
--- comes later gets past, then the others as they become free. Without p_wait: only if all are free now; says whether
+-- row 0, where exclusive callers queue; then all free rows at once, so that no later caller overtakes; then the others
+-- as they become free. Without p_wait: only if all are free now; says whether
 -- it is locked.
 create or replace function loci_internal.lock_alone(p_namespace_id integer, p_name text, p_wait boolean default true)
 returns boolean

@@ -98,7 +98,7 @@ def holders(service: Service, guarded: Service) -> Iterator[tuple[str, dict[str,
 @pytest.mark.sample(35)
 @pytest.mark.parametrize("role", RANKS)
 @pytest.mark.parametrize(("method", "path", "body", "needed"), REQUESTS, ids=lambda value: str(value)[:30])
-def test_a_role_may_do_what_it_includes_and_no_more(
+def test_a_role_has_the_rights_it_includes_and_no_more(
     holders: tuple[str, dict[str, httpx.Client]], role: str, method: str, path: str, body: Any, needed: str
 ) -> None:
     namespace, clients = holders

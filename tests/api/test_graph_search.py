@@ -180,7 +180,7 @@ def test_concurrent_merges_of_a_pair_make_one(api: Api, both_ways: bool) -> None
 
 
 @pytest.mark.row("G12")
-def test_nothing_that_is_written_while_entities_are_merged_and_given_back_is_lost_or_hidden(api: Api) -> None:
+def test_merges_and_their_undoing_lose_and_hide_no_concurrent_write(api: Api) -> None:
     for name in ("Alpha", "Beta"):
         entity(api, name)
 

@@ -123,7 +123,9 @@ def test_so_is_no_stream(api: Api) -> None:
         assert (found.status_code, found.headers.get_list("cache-control"), is_guarded(found)) == (200, ["no-store"], True)
 
 
-def test_so_is_no_reply_to_what_went_wrong_here(service: Service, browser: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_internal_error_is_not_kept_framed_or_taken_for_something_else(
+    service: Service, browser: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def scrape() -> bytes:
         raise ZeroDivisionError
 

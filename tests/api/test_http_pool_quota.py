@@ -193,7 +193,7 @@ def niceness_of(pid: int) -> tuple[int, str]:
 
 @pytest.mark.row("X9")
 @own_sessions
-def test_the_processes_of_who_stands_back_are_behind_those_of_others(
+def test_processes_of_low_priority_callers_are_behind_those_of_others(
     start_service: Callable[..., Service], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shares = {"key_share_among_others": 1.0, "namespace_share_among_others": 1.0}

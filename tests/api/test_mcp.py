@@ -359,7 +359,7 @@ def test_retain_decides_about_each_fact_as_rest_does(api: Api, tools: Tools) -> 
     assert len(tools("memory_history", ref=changed["memory_id"])["items"]) == 2
 
 
-def test_reflect_gives_a_place_to_what_has_none_as_rest_would(api: Api, tools: Tools) -> None:
+def test_the_tool_reflect_places_orphans_like_rest(api: Api, tools: Tools) -> None:
     written = [
         api.write(f"Haskell has {thing}", category="programming/haskell", layer=2)["id"]
         for thing in ("monads", "laziness", "types")
@@ -552,7 +552,7 @@ def test_get_context_is_the_text_of_rest_and_shows_a_memory_once_to_a_session(ap
     assert shown == [("abc",), ("other",), ("third",)]
 
 
-def test_the_session_of_the_own_space_is_that_of_what_is_saved(api: Api) -> None:
+def test_saved_memories_have_the_session_of_the_own_space(api: Api) -> None:
     with over_http(api.service, **{"X-Namespace": api.namespace, "X-Space": "session/abc"}) as tools:
         saved = tools("save_memory", content="x")
     assert ok(api.get(f"/memories/{saved['id']}"))["session_id"] == "abc"

@@ -167,7 +167,7 @@ def test_a_memory_can_end_without_a_successor_and_the_end_can_be_taken_back(api:
     problem(api.client.patch(path, json={"valid_to": "2021-01-01T00:00:00Z"}), 422, "invalid-request")
 
 
-def test_filters_judge_a_memory_by_what_was_said_of_it_then(api: Api, city: list[Any]) -> None:
+def test_filters_use_the_details_believed_at_the_moment(api: Api, city: list[Any]) -> None:
     known_at = ok(api.get(f"/memories/{city[1]['id']}"))["updated_at"]
     ok(api.client.patch(f"/memories/{city[1]['id']}", json={"category": "archive", "tags": ["moved"]}))
     assert contents(ok(api.get("/memories", category="people"))) == []

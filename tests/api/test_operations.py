@@ -121,7 +121,7 @@ def test_a_list_right_after_a_write_has_all_its_counts(start_service: Callable[.
         )
 
 
-def test_a_change_shows_what_was_and_what_is(api: Api) -> None:
+def test_a_change_shows_the_old_and_the_new_value(api: Api) -> None:
     memory = api.write("tea", tags=["a"])["id"]
     (item,) = changes_of(api, api.client.patch(f"/memories/{memory}", json={"tags": ["b"]}))["items"]
     assert (item["kind"], item["action"], item["subject_id"], item["content"]) == ("memory", "changed", memory, "tea")

@@ -109,7 +109,7 @@ RECOMMENDED = (("user", "The best trail is steep, people say."), ("assistant", "
     ["Which trail did you recommend?", "Which trail was it that you recommended?", "What have you said of the best trail?",
      "Welchen trail hast du empfohlen?"],
 )  # fmt: skip
-def test_you_is_the_assistant_where_a_question_asks_what_you_did(api: Api, question: str) -> None:
+def test_you_means_the_assistant_in_questions_about_its_deeds(api: Api, question: str) -> None:
     for source, content in RECOMMENDED:
         api.write(content, source=source, session_id="s")
     found = said_by(api, question)

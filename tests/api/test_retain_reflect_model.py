@@ -111,7 +111,7 @@ def test_rules_place_memories_that_the_model_leaves_out(api: Api) -> None:
     assert (asked.calls, parents(api)["Alice likes functional programming a lot"]) == (1, "Functional programming")
 
 
-def test_a_dry_run_is_what_would_be_done(api: Api) -> None:
+def test_a_dry_run_equals_the_run(api: Api) -> None:
     for content in ("Bread bakes at 230 degrees", "Bread needs 500 g of flour"):
         api.write(content)
     say = makes("Bread", "Bread bakes", "Bread needs")

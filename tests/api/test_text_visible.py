@@ -25,7 +25,7 @@ def memory(api: Api) -> dict[str, Any]:
     return api.write(CONTENT, entities=[{"name": "Alice"}], category="notes")
 
 
-def test_rest_gives_what_is_stored(api: Api, memory: dict[str, Any]) -> None:
+def test_rest_returns_stored_values(api: Api, memory: dict[str, Any]) -> None:
     assert ok(api.get(f"/memories/{memory['id']}"))["content"] == CONTENT
 
 

@@ -92,7 +92,7 @@ def test_nobody_copies_the_files_over_a_connection(embedded: EmbeddedServer) -> 
 
 @pytest.mark.release
 @pytest.mark.row("X2")
-def test_on_request_it_listens_on_loopback_for_who_has_a_password_and_for_nobody_else(folder: Path, port: int) -> None:
+def test_a_requested_port_listens_on_loopback_for_logins_with_a_password_alone(folder: Path, port: int) -> None:
     [server] = serving = [EmbeddedServer(folder, VERSION, port)]
     try:
         assert server.tcp_address == f"postgresql://127.0.0.1:{port}/{DATABASE}"

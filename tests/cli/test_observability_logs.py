@@ -223,7 +223,7 @@ def test_away_from_a_terminal_lines_are_json_unless_text_is_asked_for(
     assert "hello" in written.getvalue()
 
 
-def test_a_line_goes_to_what_stderr_is_when_it_is_said(anew: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_log_line_goes_to_the_stderr_of_its_moment(anew: None, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr("sys.stderr", gone := io.StringIO())
         set_up_logging("INFO", "json")

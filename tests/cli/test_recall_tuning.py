@@ -7,7 +7,7 @@ import pytest
 from tests.cli.conftest import Loci
 
 
-def test_it_says_what_each_arm_is_worth_and_keeps_what_is_good(loci: Loci, namespace: str) -> None:
+def test_tuning_reports_each_arm_and_keeps_good_settings(loci: Loci, namespace: str) -> None:
     facts = [f"ship {number} carries {goods}" for number, goods in enumerate(["wool", "salt", "tin", "wax", "rye"] * 4)]
     assert loci("import", "-", "-n", namespace, input="\n".join(json.dumps({"content": fact}) for fact in facts)).exit_code == 0
     lines = "\n".join(json.dumps({"question": f"What is on ship {n}?", "contents": [fact]}) for n, fact in enumerate(facts))

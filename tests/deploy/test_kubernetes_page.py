@@ -111,7 +111,7 @@ def test_manifests_fit_the_schemas_of_kubernetes(folder: Path) -> None:
 
 
 @pytest.mark.skipif(REAL is None, reason="kubectl is not installed")
-def test_the_real_kubectl_makes_the_same_of_the_overlay(folder: Path) -> None:
+def test_the_real_kubectl_builds_the_same_overlay(folder: Path) -> None:
     done = subprocess.run(
         [str(REAL), "kustomize", "--load-restrictor=LoadRestrictionsNone", "."],
         cwd=folder,

@@ -146,7 +146,7 @@ def test_every_action_says_beside_its_hash_which_version_that_is_and_an_action_h
     assert len(everywhere) == len({name for name, _ in everywhere})
 
 
-def test_a_release_calls_what_there_is_and_publishes_last() -> None:
+def test_a_release_calls_existing_steps_and_publishes_last() -> None:
     release = jobs(ROOT / ".github/workflows/release.yml")
     made = {
         word

@@ -33,6 +33,6 @@ def test_no_less_than_the_fewest_no_more_than_the_most_and_each_in_its_place(sco
 
 
 @given(SCORES)
-def test_a_number_that_is_asked_for_is_what_there_is(scores: dict[int, float]) -> None:
+def test_a_stated_number_of_results_is_not_cut(scores: dict[int, float]) -> None:
     made = ranking(scores, auto=False)
     assert cut_to_auto_k(made) is made

@@ -117,7 +117,7 @@ def test_a_way_to_ask_is_read(text: str, expected: Way) -> None:
     assert parse_way(text) == expected
 
 
-def test_a_way_keeps_what_the_base_says_and_it_does_not() -> None:
+def test_an_option_keeps_settings_of_the_base_that_it_does_not_state() -> None:
     base = way("base", {"weights.vector": 2, "weights.names": 1, "rrf_k": 5, "set.depth": 10})
     assert way("other", {"weights.names": 0, "set.depth": 20}).over(base) == Way(
         "other", {"weights": {"vector": 2, "names": 0}, "rrf_k": 5}, {"depth": 20}

@@ -98,5 +98,5 @@ def test_a_text_that_says_something_has_a_fact(text: str) -> None:
         ("", []),
     ],
 )
-def test_facts_are_what_a_reader_takes_for_them(text: str, facts: list[str]) -> None:
+def test_facts_are_the_sentences_that_a_reader_marked(text: str, facts: list[str]) -> None:
     assert split_facts(text) == facts

@@ -30,7 +30,7 @@ def test_nothing_that_steers_or_hides_is_left(text: str) -> None:
 
 
 @given(st.recursive(TEXTS | st.none() | st.integers(), lambda inner: st.lists(inner) | st.dictionaries(TEXTS, inner)))
-def test_json_says_what_it_said(value: object) -> None:
+def test_escaped_json_has_the_same_value(value: object) -> None:
     for indent in (None, 2):
         shown = visible_json(json.dumps(value, ensure_ascii=False, indent=indent))
         assert json.loads(shown) == value

@@ -292,7 +292,7 @@ def test_undoing_brings_no_guest_back_that_left_or_declined(meeting: Meeting) ->
 
 
 @pytest.mark.parametrize("who", ["admin", "operator"])
-def test_undoing_gives_what_whoever_undoes_it_could_give(meeting: Meeting, who: str) -> None:
+def test_undo_restores_only_grants_that_its_caller_could_give(meeting: Meeting, who: str) -> None:
     meeting.invite()
     meeting.accept()
     meeting.withdraw()

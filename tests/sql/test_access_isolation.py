@@ -465,7 +465,7 @@ def allowed(world: World, statement: Any) -> bool:
 
 
 @pytest.mark.parametrize("role", RANKS)
-def test_a_role_may_do_what_it_includes_and_no_more(owned: World, role: str) -> None:
+def test_a_role_has_the_rights_it_includes_and_no_more(owned: World, role: str) -> None:
     owned.connection.execute("reset session authorization")
     agent = grant(owned.connection, owned.name, role)
     owned.connection.execute("set session authorization loci_app")

@@ -175,7 +175,7 @@ def test_tables_and_functions_of_ones_own_do_not_stand_in_for_those_of_functions
         "load 'mine'",
     ],
 )
-def test_nobody_makes_or_becomes_what_would_see_more(session: Connection, statement: Any) -> None:
+def test_an_analyst_makes_or_becomes_nothing_that_sees_more(session: Connection, statement: Any) -> None:
     with pytest.raises((errors.InsufficientPrivilege, errors.WrongObjectType, errors.FeatureNotSupported)):
         session.execute(statement)
 

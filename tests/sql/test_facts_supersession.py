@@ -83,7 +83,7 @@ def signal(world: World, older: str, newer: str, single_valued: bool | None = No
 
 @pytest.mark.row("S7")
 @pytest.mark.parametrize("split", ["tune", "held_out"])
-def test_on_the_labelled_pairs_what_fires_is_a_contradiction_in_95_of_100(world: World, split: str) -> None:
+def test_signals_on_labelled_pairs_are_contradictions_in_95_of_100(world: World, split: str) -> None:
     rows = world.rows(
         """select p.label, c.signal from jsonb_to_recordset(%(pairs)s) p(older text, newer text, single_valued boolean, label text)
            left join lateral loci.contradiction(p.older, p.newer, p.single_valued) c on true""",
@@ -332,7 +332,7 @@ def test_undo_of_apply_is_nothing_and_apply_of_undo_is_apply(world: World, texts
             assert [{**attribute(world, id), "superseded_at": None} for id in ids] == applied  # noqa: A001
 
 
-def test_undoing_what_came_between_gives_back_the_order_of_before(world: World) -> None:
+def test_undoing_a_change_in_between_restores_the_earlier_order(world: World) -> None:
     first = add(world, "Alice lives in Paris", valid_from=day(0))
     add(world, "Alice lives in Oslo", valid_from=day(200))
     before = attribute(world, first["id"])

@@ -57,7 +57,7 @@ def test_a_correction_is_there_at_moments_before_anybody_had_spoken_and_not_in_w
     assert shown(world, as_of=day(100), known_at=known_at) == [("Acme", 1.0)]
 
 
-def test_a_moment_between_what_was_said_and_its_correction_is_what_was_said(world: World) -> None:
+def test_a_moment_before_a_correction_shows_the_uncorrected_statement(world: World) -> None:
     observe(world, {**EDGE, "confidence": 0.8, "observed_at": day(0)})
     correct(world, confidence=0.3)
     assert shown(world, as_of=day(0.5)) == [("Acme", 0.796)]

@@ -244,7 +244,7 @@ def test_a_mention_that_was_found_in_the_text_before_does_not_hide_the_observati
     assert (counted(world, "Alice Liddell"), entity(world, "Alice Liddell")["mentions"]) == ((1.0, 2), 1)
 
 
-def test_a_confidence_set_by_hand_is_what_it_is(world: World) -> None:
+def test_a_confidence_set_by_hand_stays(world: World) -> None:
     reinforce(world, "initial")
     upsert(world, {"name": "Zeus", "session_id": "s1"})
     world.rows("select * from loci_api.update_entity(%(ns)s, %(id)s, '{\"confidence\": 0.9}')", id=entity(world, "Zeus")["id"])

@@ -127,7 +127,7 @@ def test_every_name_of_a_merged_entity_and_its_id_lead_to_the_kept_one(pair: Wor
     assert get(pair, merged if ref == "id" else ref)["name"] == "Bob"
 
 
-def test_the_kept_entity_says_what_both_said(pair: World) -> None:
+def test_the_kept_entity_has_the_statements_of_both(pair: World) -> None:
     before = get(pair, "Bob"), get(pair, "Robert")
     merge(pair, "Bob", "Robert")
     found = get(pair, "Bob")
@@ -327,7 +327,7 @@ def test_the_timeline_of_the_kept_entity_tells_of_the_merge_and_each_observation
 
 
 @pytest.mark.row("G12")
-def test_undoing_gives_back_what_was(pair: World) -> None:
+def test_undoing_restores_the_state_before(pair: World) -> None:
     before = state(pair)
     undo(pair, merge(pair, "Bob", "Robert"))
     assert state(pair) == before

@@ -178,7 +178,7 @@ def test_a_job_that_has_lost_its_place_in_the_queue_gets_another_when_it_is_aske
 
 
 @pytest.mark.parametrize(("status", "state"), [("succeeded", "succeeded"), ("failed", "dead"), ("aborted", "cancelled")])
-def test_a_job_becomes_what_its_place_in_the_queue_becomes(queue: Queue, status: str, state: str) -> None:
+def test_a_job_follows_its_row_in_the_queue(queue: Queue, status: str, state: str) -> None:
     it = ask(queue.world)
     assert job(queue.world, it)["state"] == "waiting"
     place = queue.take()

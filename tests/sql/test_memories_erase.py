@@ -581,7 +581,7 @@ def test_a_text_without_telling_words_names_no_turn(world: World) -> None:
     assert erase(world, world.write("It is!")["id"])["turns"] == []
 
 
-def test_with_turns_they_go_and_with_them_what_quotes_them(world: World) -> None:
+def test_erasing_with_turns_takes_turns_and_quotations_of_them(world: World) -> None:
     said = say(world, TOLD)
     claim = "select * from loci_api.claim_idempotency_key(%(ns)s, 'k', '\\x00')"
     world.rows(claim)

@@ -321,7 +321,7 @@ def test_a_large_namespace_is_searched_with_more_candidates_and_a_small_one_with
         (100_000, 100_000, 100, 1103),
     ],
 )
-def test_the_graph_is_asked_where_what_it_visits_costs_less_than_all_distances(
+def test_the_vector_index_is_used_where_it_costs_less_than_a_scan(
     admin: psycopg.Connection[dict], size: int, partition: int, limit: int, budget: int | None
 ) -> None:
     asked = "select loci_internal.scan_limit(%s, %s, %s) as n"

@@ -9,7 +9,7 @@ import pytest
 from tests.factories import World
 
 
-def test_each_week_says_what_was_written_in_it_and_how_much_there_was_at_its_end(owned: World) -> None:
+def test_each_week_has_its_writes_and_the_number_of_memories_at_its_end(owned: World) -> None:
     for text, moment in [("one", "2026-03-01"), ("two", "2026-03-02"), ("three", "2026-03-08T23:59:59"), ("four", "2026-03-16")]:
         owned.write(text)
         owned.as_owner(

@@ -344,7 +344,7 @@ def test_expiry_in_working_memory_is_no_change(world: World) -> None:
 # What a change says
 
 
-def test_a_change_says_what_was_and_what_is(world: World) -> None:
+def test_a_change_says_the_old_and_the_new_value(world: World) -> None:
     world.write("tea", tags=["a"], metadata={"k": None})
     made = operate(world, lambda w: w.change(memory(w), tags=["b"], importance=0.9))
     (change,) = changes(world, made)
@@ -528,7 +528,7 @@ def test_an_unknown_way_or_operation_is_refused(world: World) -> None:
             world.rows(statement, id=uuid4())
 
 
-def test_only_who_may_read_a_namespace_reads_its_log(world: World) -> None:
+def test_only_readers_of_a_namespace_read_its_log(world: World) -> None:
     act_as(world.connection, uuid4())
     with pytest.raises(InsufficientPrivilege):
         listed(world)

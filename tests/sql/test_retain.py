@@ -394,7 +394,7 @@ def test_a_fact_of_the_past_that_is_known_is_not_written_again(world: World) -> 
     assert len(world.rows("select from loci_data.memories where namespace_id = %(ns_id)s")) == 1
 
 
-def test_a_fact_that_is_known_from_later_on_is_true_from_earlier(world: World) -> None:
+def test_an_earlier_beginning_extends_a_known_fact(world: World) -> None:
     world.write("Alice lives in Porto", lineage="home", valid_from=day(200))
     assert actions(world, "Alice lives in Porto", valid_from=day(100)) == ["update"]
     assert actions(world, "Alice lives in Porto", valid_from=day(100)) == ["nothing"]

@@ -315,7 +315,7 @@ def test_a_past_state_neither_ends_nor_repeats_a_present_one(world: World, known
         ("Olga wohnt in Rom.", "Olga wohnte bis Mai in Rom."),
     ],
 )
-def test_that_it_is_over_ends_what_is_so(world: World, known: str, fact: str) -> None:
+def test_a_statement_that_something_is_over_ends_it(world: World, known: str, fact: str) -> None:
     assert ends(world, known, fact)
 
 

@@ -246,7 +246,7 @@ def sessions(world: World, count: int) -> list[int]:
 
 
 @pytest.mark.row("S6")
-def test_every_tenth_session_of_an_agent_what_nothing_confirms_loses_weight(world: World) -> None:
+def test_unconfirmed_aspects_lose_weight_at_every_tenth_session(world: World) -> None:
     under, _ = known(world)
     age(world, UNUSED + 1)
     assert sessions(world, 20) == [*[0] * 9, 1] * 2

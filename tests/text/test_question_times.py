@@ -81,7 +81,7 @@ def test_words_and_numbers_that_are_no_time_are_none(question: str) -> None:
     assert period_of(question, ASKED) is None
 
 
-def test_yesterday_is_that_of_the_one_who_asks() -> None:
+def test_yesterday_is_in_the_time_zone_of_the_asker() -> None:
     asked = datetime(2026, 11, 27, 23, 30, tzinfo=UTC)
     period = period_of("What did I do yesterday?", asked.astimezone(ZoneInfo("Asia/Tokyo")))
     assert period is not None

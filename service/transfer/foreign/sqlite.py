@@ -179,7 +179,7 @@ def _read_lineage(file: File, memory_id: str, rows: list[Json], notes: ImportNot
 
 
 def _version_order(row: Json) -> tuple[datetime, int]:
-    """Rows of a memory as they came about; those without a time, and of one moment, as they stand."""
+    """Rows of a memory by time; rows without a time, or of one moment, keep their order."""
     with suppress(WrongValue):
         event = row.get("event")
         return _row_time(row) or EARLIEST, EVENTS.index(event) if event in EVENTS else 0

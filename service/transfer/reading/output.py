@@ -42,7 +42,7 @@ class Output:
         self._read = size
 
     def wait_for_room(self, size: int) -> None:
-        """Wait until so much room is given; what is given back is not answered."""
+        """Wait until so much room is granted; returning room needs no answer."""
         self.write_message("room", size)
         self._pipe.flush()
         if size > 0 and os.read(self._asked, 1) != b"+":

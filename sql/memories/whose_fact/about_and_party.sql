@@ -77,8 +77,8 @@ return left(p_text, 2000) ~ ('\m(I|[Mm]e|[Mm]y|[Mm]yself|[Ww]e|us|[Oo]urs?|[Ii]c
 comment on function loci.is_first_person(text) is
     'Whether a text is said in the first person, in English or German.';
 
--- All canonical names of an entity that is named by one of them, or by its id; of one that is not known, the name
--- itself. Probes of entity_names.
+-- All canonical names of an entity, found by one of them or its id; the name itself if it is unknown. Probes of
+-- entity_names.
 create or replace function loci_internal.names_of(p_namespace_id integer, p_ref text) returns text[]
 language sql stable parallel safe
 as $$
