@@ -129,9 +129,8 @@ comment on function loci_internal.lock_grants(integer) is
 
 -- Has a namespace still an admin, now that p_old was changed or taken away? A permanent admin may be removed only if
 -- another permanent admin remains; a temporary one if any remains. A namespace without admins stays one (the operator's
--- keys may all be
--- writers), and the operator may do anything: it can repair what it broke. The caller holds lock_grants. Range of the
--- primary key of grants. Errors: 23505.
+-- keys may all be writers), and the operator may do anything: it can repair what it broke. The caller holds
+-- lock_grants. Range of the primary key of grants. Errors: 23505.
 create or replace function loci_internal.require_remaining_admin(p_namespace_id integer, p_old loci_data.grants)
 returns void
 language plpgsql stable set search_path = ''
@@ -182,10 +181,10 @@ comment on function loci_api.list_grants(text, integer, uuid) is
     '22023.';
 
 -- Leave a namespace: the agent gives its own grant back, and its next statement there is refused. A guest may always
--- leave, also as the last admin; at home the last admin stays (require_remaining_admin). Asked by
--- the agent, with a key of scope admin, or by the operator for the agent that it names. Undoing it gives nothing back
--- without the agent (undo_grants). Security definer: writes grants. Errors: 42501, P0002 (no grant there; whether there
--- is such a namespace is not said), 23505 (the last admin).
+-- leave, also as the last admin; at home the last admin stays (require_remaining_admin). Asked by the agent, with a key
+-- of scope admin, or by the operator for the agent that it names. Undoing it gives nothing back without the agent
+-- (undo_grants). Security definer: writes grants. Errors: 42501, P0002 (no grant there; whether there is such a
+-- namespace is not said), 23505 (the last admin).
 create or replace function loci_api.leave_namespace(p_namespace text, p_agent uuid default null) returns void
 language plpgsql volatile security definer set search_path = ''
 as $$

@@ -65,8 +65,8 @@ comment on function loci_api.create_key(text, text, text, uuid, bytea, timestamp
     'Register an API key by its SHA-256: of a new agent with a role, or a further one of an agent. Admin. Errors: '
     '42501, P0002, 23514, 22023.';
 
--- A new agent that holds keys, with a role in namespaces that its maker may grant. Its home is the namespace
--- that it is made in; the operator's agents for several have none. Returns its id. Errors: 23514 (role).
+-- A new agent that holds keys, with a role in namespaces that its maker may grant. Its home is the namespace that it is
+-- made in; the operator's agents for several have none. Returns its id. Errors: 23514 (role).
 create or replace function loci_internal.create_key_agent(p_namespace_id integer, p_name text, p_role text,
                                                           p_namespaces integer[]) returns uuid
 language plpgsql volatile set search_path = ''

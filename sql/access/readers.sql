@@ -52,8 +52,7 @@ comment on column loci.readers.reads_now is
 
 -- Which namespaces may the caller read? Policies ask once per statement (scalar subquery). A key that names its
 -- namespaces reads those alone. A namespace that moved to another cell has no row in namespaces, and is not read. A
--- probe of
--- two primary keys for each grant. Security definer: reads grants, which callers may not.
+-- probe of two primary keys for each grant. Security definer: reads grants, which callers may not.
 create or replace function loci.readable_namespaces() returns integer[]
 language plpgsql stable parallel safe security definer set search_path = ''
 as $$

@@ -143,11 +143,10 @@ comment on function loci_internal.erase_pass_plans(integer, bigint[]) is
     'Take the words out of reports of dry runs, and of what was refused to passes that read these turns.';
 
 -- Is somebody at work in this namespace, so that a scheduled dream had better wait? Returns with what; null: it is
--- quiet.
--- Somebody is, if within dream_busy_minutes a turn was written or an agent changed something over REST or MCP, or if a
--- request waits for a model now. Newest ends of three indexes: conversation_turns_newest (numbers of turns grow with
--- the time of their writing), operations_started, model_calls_started. Security definer: past the policies; checks the
--- caller itself. Errors: 42501, P0002.
+-- quiet. Somebody is, if within dream_busy_minutes a turn was written or an agent changed something over REST or MCP,
+-- or if a request waits for a model now. Newest ends of three indexes: conversation_turns_newest (numbers of turns grow
+-- with the time of their writing), operations_started, model_calls_started. Security definer: past the policies; checks
+-- the caller itself. Errors: 42501, P0002.
 create or replace function loci_api.namespace_activity(p_namespace text) returns text
 language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_generic_plan
 set enable_seqscan = off

@@ -150,8 +150,8 @@ comment on function loci_internal.removal_allowance(integer, bigint) is
     'How many of so many things of a namespace a pass may remove.';
 
 -- How many memories, edges and entities may a pass remove now? It is a share of the current memories, the believed
--- edges, or the existing entities. Reads the namespace's rows once. Security definer: past the policies;
--- checks the caller itself. Errors: 42501, P0002.
+-- edges, or the existing entities. Reads the namespace's rows once. Security definer: past the policies; checks the
+-- caller itself. Errors: 42501, P0002.
 create or replace function loci_api.removal_allowances(p_namespace text)
 returns table (memories bigint, edges bigint, entities bigint)
 language plpgsql stable security definer set search_path = ''

@@ -3,8 +3,8 @@
 -- Trigger: a placement was written, so every path that goes over it is added to the closure: all paths that end at the
 -- parent, the step, all paths that start at the node, where their times meet in both dimensions. The law behind it:
 -- memory_closure holds exactly one row for each path of placements that some moment, as known at some moment, has. Each
--- path is added once, by its last step, in any order of placements. Cost: paths above × paths below; a leaf
--- costs its depth. Moves in a namespace take turns (exclusive lock); new leaves only wait for moves (shared).
+-- path is added once, by its last step, in any order of placements. Cost: paths above × paths below; a leaf costs its
+-- depth. Moves in a namespace take turns (exclusive lock); new leaves only wait for moves (shared).
 create or replace function loci_internal.closure_add() returns trigger
 language plpgsql security definer set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off
 as $$

@@ -45,8 +45,7 @@ comment on function loci_internal.find_duplicates(integer, loci_internal.memory_
     'Items that a current memory says exactly, by their place, each with the id of that memory.';
 
 -- Trigger: refuse to make a memory current again while another says exactly the same; the error names that one. The
--- unique index memories_fold is what guards: see change_memories. One probe of that index, for such a change
--- alone.
+-- unique index memories_fold is what guards: see change_memories. One probe of that index, for such a change alone.
 create or replace function loci_internal.refuse_duplicate() returns trigger
 language plpgsql security definer set search_path = ''
 as $$
@@ -97,8 +96,8 @@ comment on function loci_internal.content_hash(text) is
 -- What becomes of what repeated items state otherwise than the memory that took them in? on_duplicate of the item says:
 -- reinforce (the default) leaves the memory as it is; update lets it have the details, the parent and the vector that
 -- are stated, each as the last of several items has it; refuse refuses the write. The outcomes name the fields that
--- were stated otherwise and not taken over (ignored); a vector is named if it was stated at all.
--- Two look-ups by primary key a duplicate. Errors: 23505 (memories_duplicate).
+-- were stated otherwise and not taken over (ignored); a vector is named if it was stated at all. Two look-ups by
+-- primary key a duplicate. Errors: 23505 (memories_duplicate).
 create or replace function loci_internal.apply_on_duplicate(
     p_namespace_id integer, p_items loci_internal.memory_input[], p_outcomes loci_internal.memory_outcome[],
     p_at timestamptz)

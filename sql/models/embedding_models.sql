@@ -97,8 +97,7 @@ comment on function loci_internal.check_vector_dimensions(halfvec[], smallint) i
 
 -- Make the indexes that a model lacks, at once. Writers of vectors wait meanwhile, so it is for a small corpus and for
 -- callers that are not the owner: others build them concurrently. Security definer (makes indexes); the operator's.
--- Errors:
--- 42501.
+-- Errors: 42501.
 create or replace function loci_api.create_model_indexes(p_model_id smallint) returns integer
 language plpgsql volatile security definer set search_path from current
 as $$

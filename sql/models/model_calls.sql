@@ -132,8 +132,8 @@ comment on function loci_api.finish_model_call(text, uuid, integer, integer, boo
 
 -- Calls of models of which nobody has said in time how they ended (their process was killed) end as failed, with what
 -- such calls usually take instead of the most that they might. How many. If its maker is only late, finish_model_call
--- still records the real usage. Index model_calls_running, which holds what runs.
--- Security definer; the operator's. Errors: 42501.
+-- still records the real usage. Index model_calls_running, which holds what runs. Security definer; the operator's.
+-- Errors: 42501.
 create or replace function loci_api.settle_model_calls() returns bigint
 language plpgsql volatile security definer set search_path = ''
 as $$

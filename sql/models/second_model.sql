@@ -34,8 +34,8 @@ comment on function loci_api.prepare_second_model(text, integer, integer, boolea
     'Errors: 42501, 22023.';
 
 -- Make a model that is ready the second one: from the commit on, all memories that are written wait for a vector of it,
--- too. Older memories are queued next (queue_reembedding). p_replace: also where another is the second and has
--- made vectors; that one is retired. False: another one stays the second, or this one is not ready. Writers wait for a
+-- too. Older memories are queued next (queue_reembedding). p_replace: also where another is the second and has made
+-- vectors; that one is retired. False: another one stays the second, or this one is not ready. Writers wait for a
 -- moment. May be repeated. Security definer; the operator's. Errors: 42501, 55P03 (writers did not let go).
 create or replace function loci_api.begin_second_model(p_model_id smallint, p_replace boolean default false)
 returns boolean

@@ -2,8 +2,8 @@
 
 -- What can a namespace set, what does each setting mean, and which values may it have? By subject; the default is that
 -- of default_settings. type: integer, number, boolean, text, or the words to choose from. A setting inside another one
--- is named by its path: weights.graph. Every call works with any value allowed here.
--- docs/settings.md is made of this. Cost: a constant list.
+-- is named by its path: weights.graph. Every call works with any value allowed here. docs/settings.md is made of this.
+-- Cost: a constant list.
 create or replace function loci.setting_definitions()
 returns table (subject text, name text, standard jsonb, type text, lowest numeric, highest numeric, meaning text)
 language sql immutable parallel safe

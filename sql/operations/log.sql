@@ -74,8 +74,8 @@ comment on function loci_internal.hidden_columns(oid, text[]) is
 
 -- Trigger: rows that came into being, or were deleted for good, are changes. Arguments of the trigger: kind, column of
 -- the subject's id, columns of the key (both empty where there are none), then the columns that a change shows beside
--- the key, or 'all but' and those that it does not show. An erased thing shows at most its key, without text.
--- Whole statements at once, about 12 µs a row: a row becomes JSON once and loses what is not shown (offset 0: else the
+-- the key, or 'all but' and those that it does not show. An erased thing shows at most its key, without text. Whole
+-- statements at once, about 12 µs a row: a row becomes JSON once and loses what is not shown (offset 0: else the
 -- planner repeats the conversion). Statements that touch nothing end at once. A namespace that is being deleted takes
 -- its feed along. Security invoker: only the owner may write the tables.
 create or replace function loci_internal.log_rows_change() returns trigger

@@ -56,8 +56,8 @@ end $$;
 comment on function loci_internal.lock_undone(integer, uuid, text[]) is
     'Lock what undoing an operation changes.';
 
--- Lock the existing links of an operation against ending and changes of strength. One that another
--- makes meanwhile, where the operation ended one, stays as it is (undo_links).
+-- Lock the existing links of an operation against ending and changes of strength. One that another makes meanwhile,
+-- where the operation ended one, stays as it is (undo_links).
 create or replace function loci_internal.lock_undone_links(p_namespace_id integer, p_operation uuid) returns void
 language plpgsql volatile set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off
 as $$

@@ -1,12 +1,11 @@
 -- Relevance: coverage of a question's terms, windows of a text.
 
 -- Which share of a question's terms do these memories have? For each of p_documents the share of the question's terms
--- that it has,
--- by their rarity (the idf of BM25, as if 200 more memories had none of them: what is rare among two says nothing): 1
--- for one that has them all, null where the question has no terms. terms: how many it has; unknown: those that no
--- memory here has. memories: how many there are. Terms in more than 5,000 memories weigh little and cost much: they are
--- left out, unless there are no others. Reads the blocks of the terms that stay, about 0.1 µs a posting,
--- and of each range that has some of these memories a vector a term.
+-- that it has, by their rarity (the idf of BM25, as if 200 more memories had none of them: what is rare among two says
+-- nothing): 1 for one that has them all, null where the question has no terms. terms: how many it has; unknown: those
+-- that no memory here has. memories: how many there are. Terms in more than 5,000 memories weigh little and cost much:
+-- they are left out, unless there are no others. Reads the blocks of the terms that stay, about 0.1 µs a posting, and
+-- of each range that has some of these memories a vector a term.
 create or replace function loci_internal.question_coverage(p_namespace_id integer, p_query text, p_documents bigint[])
 returns table (covered real[], terms integer, unknown integer, memories bigint)
 language plpgsql stable set search_path from current set plan_cache_mode = force_generic_plan

@@ -92,9 +92,9 @@ $$;
 comment on function loci_internal.is_word_here(integer, text) is 'Whether any memory of a namespace has a word.';
 
 -- What of a question is embedded by a model of whole texts? Names of speakers are left out: every text of theirs begins
--- with the name, which would outweigh the other words. The question itself, where nothing else is
--- left. p_namespaces: those that are asked, null for all that the caller may read. Security definer: reads past the
--- policies, of namespaces that the caller may read. Errors: 42501, P0002, 22023, as recall_namespaces.
+-- with the name, which would outweigh the other words. The question itself, where nothing else is left. p_namespaces:
+-- those that are asked, null for all that the caller may read. Security definer: reads past the policies, of namespaces
+-- that the caller may read. Errors: 42501, P0002, 22023, as recall_namespaces.
 create or replace function loci_api.question_without_speakers(p_namespaces text[], p_own text, p_query text)
 returns text
 language plpgsql stable security definer set search_path from current

@@ -29,10 +29,10 @@ comment on function loci_api.record_hits(text, text, uuid[]) is
     '42501, P0002, 22023.';
 
 -- These memories are shown to a session now. Returns those that are new to it. A memory shown before, without an end
--- since, keeps its row and hits; after an end it begins anew. Safe under concurrent calls: each memory is new
--- to one of them; rows are written in order of their ids. One that stays what it is is not locked: record_recall_hits
--- would pass it by. Security definer: writes past the policies; checks the caller
--- itself. Errors: 42501, P0002 (namespace, the first unknown memory), 22023 (session_id).
+-- since, keeps its row and hits; after an end it begins anew. Safe under concurrent calls: each memory is new to one of
+-- them; rows are written in order of their ids. One that stays what it is is not locked: record_recall_hits would pass
+-- it by. Security definer: writes past the policies; checks the caller itself. Errors: 42501, P0002 (namespace, the
+-- first unknown memory), 22023 (session_id).
 create or replace function loci_api.record_injections(p_namespace text, p_session_id text, p_ids uuid[])
 returns table (memory_id uuid)
 language plpgsql volatile security definer set search_path = ''

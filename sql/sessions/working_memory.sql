@@ -59,8 +59,8 @@ comment on function loci.list_working_memory(text, text, integer, text, text) is
 
 -- Delete an entry of working memory, where the caller writes (working_memory_key): one's own, in a space of one's own
 -- any, as an admin any. deleted false: it was not there, or had expired (it goes then, too). Safe beside writers: an
--- entry renewed meanwhile is judged as renewed. Security definer: writes past the policies; checks the caller
--- itself. Errors: 42501, P0002, 22023.
+-- entry renewed meanwhile is judged as renewed. Security definer: writes past the policies; checks the caller itself.
+-- Errors: 42501, P0002, 22023.
 create or replace function loci_api.delete_working_memory(p_namespace text, p_key text, p_space text default null)
 returns table (key text, deleted boolean)
 language plpgsql volatile security definer set search_path = ''
@@ -149,8 +149,7 @@ comment on function loci_api.save_working_memory(text, text, jsonb, double preci
 
 -- Write an entry that its agent has not there alive, for p_life from the moment at which the writers of its space have
 -- let this one in. An expired entry is replaced, and so is one of its owner or the owner of the space. Errors: 53400
--- (the space is
--- full), 40001 (its owner renewed it meanwhile).
+-- (the space is full), 40001 (its owner renewed it meanwhile).
 create or replace function loci_internal.insert_working_memory_entry(p_entry loci_data.working_memory, p_life interval)
 returns loci_data.working_memory
 language plpgsql volatile set search_path = ''

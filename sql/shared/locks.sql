@@ -3,8 +3,7 @@
 -- Lock something of a namespace for this transaction alone: whoever holds it shared (lock_shared) is waited for, and
 -- who comes later waits. Row locks in loci_data.namespace_locks, which no login but the owner's functions can take:
 -- row 0, where exclusive callers queue; then all free rows at once, so that no later caller overtakes; then the others
--- as they become free. Without p_wait: only if all are free now; says whether
--- it is locked.
+-- as they become free. Without p_wait: only if all are free now; says whether it is locked.
 create or replace function loci_internal.lock_alone(p_namespace_id integer, p_name text, p_wait boolean default true)
 returns boolean
 language plpgsql volatile set search_path = '' set enable_seqscan = off
@@ -113,8 +112,8 @@ create or replace trigger namespaces_rates after update of rates_version on loci
 
 -- Wait for this transaction's turn at something of a namespace that one does at a time; held to its end. A second
 -- taker of the same turn inserts the same key and waits for this transaction, which leaves no row behind.
--- So writers can take turns at any key, and only the owner's functions can hold one. An insert and a
--- delete in loci_data.turn_locks.
+-- So writers can take turns at any key, and only the owner's functions can hold one. An insert and a delete in
+-- loci_data.turn_locks.
 create or replace function loci_internal.take_turn(p_namespace_id integer, p_at text) returns void
 language plpgsql volatile set search_path = '' set enable_seqscan = off
 as $$

@@ -178,8 +178,8 @@ comment on function loci_internal.composed_positions(text) is
 -- How many tokens have the names that begin with these heads? Reads index entity_names_head alone, in its order: one
 -- probe a head, and neighbouring heads share a page. A scan that finds 2,000 names stops: it asks which lengths the
 -- head at that position has, one probe a length, and goes on behind it; after four such stops it asks all heads so. So
--- a name costs nothing, however many others begin like it. PostgreSQL 16, which would sort all rows first,
--- asks every head.
+-- a name costs nothing, however many others begin like it. PostgreSQL 16, which would sort all rows first, asks every
+-- head.
 create or replace function loci_internal.name_lengths(p_namespace_id integer, p_heads integer[])
 returns table (head integer, tokens integer)
 language plpgsql stable parallel safe set search_path = '' set plan_cache_mode = force_generic_plan

@@ -1,14 +1,14 @@
 -- Import of memories with their versions.
 
 -- Memories out of another system's file, each with an id that follows from its identity there. A memory of that id
--- exists, in any status: nothing is written, so that a file may be imported again. Content that an
--- open memory states (without a lineage; or the newest version of the named one) is merged into it: it gains what the
--- item says of entities and edges, and is not reinforced, because a copy of a file is no observation. All others are
--- written by remember; versions of one lineage stand in the order of the times at which they were written there
--- (written_at of an item), whichever comes first: see place_imported_versions. edges_written, edges_there: of the
--- edges that items state, those that are new, and the others; items that became one memory have them in the first row.
--- entities_written, in the first row of all: entities that are new because items name them. Cost: two index probes an
--- item, a few more for an item with entities or edges, and remember. Errors: those of remember.
+-- exists, in any status: nothing is written, so that a file may be imported again. Content that an open memory states
+-- (without a lineage; or the newest version of the named one) is merged into it: it gains what the item says of
+-- entities and edges, and is not reinforced, because a copy of a file is no observation. All others are written by
+-- remember; versions of one lineage stand in the order of the times at which they were written there (written_at of an
+-- item), whichever comes first: see place_imported_versions. edges_written, edges_there: of the edges that items state,
+-- those that are new, and the others; items that became one memory have them in the first row. entities_written, in the
+-- first row of all: entities that are new because items name them. Cost: two index probes an item, a few more for an
+-- item with entities or edges, and remember. Errors: those of remember.
 create or replace function loci_api.import_memories(p_namespace text, p_items jsonb)
 returns table (ordinal integer, id uuid, outcome text, edges_written integer, edges_there integer,
                entities_written integer)
@@ -84,8 +84,8 @@ comment on function loci_internal.count_imported_edges(integer, jsonb, timestamp
     'Outcome for imported items, and how many edges that they state are new.';
 
 -- Which items of an import are there already, and as what? By their ids; by their content, where it may fold; or by an
--- item before them. A version written there at another time is another version. Index probes,
--- planned for any namespace: primary key, memories_fold, memories_lineage_version_key.
+-- item before them. A version written there at another time is another version. Index probes, planned for any
+-- namespace: primary key, memories_fold, memories_lineage_version_key.
 create or replace function loci_internal.find_imported_memories(p_namespace_id integer, p_items jsonb, p_at timestamptz)
 returns table (ordinal integer, id uuid, outcome text, item jsonb)
 language sql stable set search_path = '' set enable_seqscan = off set plan_cache_mode = force_generic_plan

@@ -113,9 +113,8 @@ end $$;
 comment on function loci_internal.lock_edges(integer, uuid[]) is
     'Lock believed edges. Errors: 40001.';
 
--- After edges were written: refuse an end stated alone for an edge that begins only later. It is
--- refused, as it is of an edge that nobody has heard of (insert_edges). p_ids: edges, by the ordinal of items.
--- Primary keys, of such items alone. Errors: 22023.
+-- After edges were written: refuse an end stated alone for an edge that begins only later, as insert_edges does for an
+-- unknown edge. p_ids: edges, by the ordinal of items. Primary keys, of such items alone. Errors: 22023.
 create or replace function loci_internal.refuse_ends_before_edges(
     p_namespace_id integer, p_items loci_internal.edge_input[], p_ids uuid[]) returns void
 language plpgsql stable set search_path = '' set enable_seqscan = off

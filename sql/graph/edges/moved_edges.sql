@@ -97,8 +97,8 @@ $$;
 comment on function loci_internal.follow_moved_edges(integer, uuid) is
     'Edges that those of a merge have become since.';
 
--- Edges between the two entities of a merge, which it closed as loops: the observations that no
--- edge that came of one was given (ids), and which edge says what it says (base_id). No row: all was given on. Inlines.
+-- Edges between the two entities of a merge, which it closed as loops: the observations that no edge that came of one
+-- was given (ids), and which edge says what it says (base_id). No row: all was given on. Inlines.
 create or replace function loci_internal.leftovers_of_loops(p_namespace_id integer, p_merge_id uuid)
 returns table (old_id uuid, base_id uuid, ids uuid[])
 language sql stable

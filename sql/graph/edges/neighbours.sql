@@ -128,8 +128,8 @@ $$;
 comment on function loci_internal.edge_is_followed is
     'Whether an edge passes the filters of a traversal.';
 
--- What is an edge worth at p_as_of, by what was known at p_known_at? The row answers where it can; one that
--- was observed once, later, is worth what was stated; else the evidence is asked (confidence_at). Inlines.
+-- What is an edge worth at p_as_of, by what was known at p_known_at? The row answers where it can; one that was
+-- observed once, later, is worth what was stated; else the evidence is asked (confidence_at). Inlines.
 create or replace function loci_internal.edge_worth(
     p_edge loci_data.edges, p_rate double precision, p_rates jsonb, p_as_of timestamptz, p_known_at timestamptz)
 returns double precision

@@ -1,11 +1,11 @@
 -- Writes of edges, with aspects and supersession.
 
 -- Write observed edges with all that belongs to them: both entities, what the observation does to them, mentions of the
--- memory that showed it, the aspect, the edge and its evidence. In the caller's transaction;
--- nothing is counted twice for one memory. An edge ends the one before it where the type has one target at a time:
--- superseded says which, as [{supersession_id, id, target_id, target, literal, valid_to}]. Set-based, for one or
--- thousands. One row an item, ordinal from 1, in order. Locks: memories and entities in order of id and canonical_name,
--- then edges in order of id. Errors: P0002 (entity id), 22023 (a forgotten memory, too), 23503 (memory), 23514, 40001.
+-- memory that showed it, the aspect, the edge and its evidence. In the caller's transaction; nothing is counted twice
+-- for one memory. An edge ends the one before it where the type has one target at a time: superseded says which, as
+-- [{supersession_id, id, target_id, target, literal, valid_to}]. Set-based, for one or thousands. One row an item,
+-- ordinal from 1, in order. Locks: memories and entities in order of id and canonical_name, then edges in order of id.
+-- Errors: P0002 (entity id), 22023 (a forgotten memory, too), 23503 (memory), 23514, 40001.
 create or replace function loci_internal.write_edges(p_namespace_id integer, p_items loci_internal.edge_input[],
                                                      p_at timestamptz)
 returns table (ordinal integer, id uuid, source_id uuid, target_id uuid, created boolean, restored boolean,
@@ -92,8 +92,7 @@ comment on function loci_internal.find_restoring_items(integer, loci_internal.ed
     'Ordinals of the items that restored edges which were folded from all their evidence.';
 
 -- Which edges did an edge end, by these supersessions? [{supersession_id, id, target_id, target, literal, valid_to}].
--- Primary
--- keys.
+-- Primary keys.
 create or replace function loci_internal.edges_superseded_by(p_namespace_id integer, p_supersession_ids uuid[],
                                                              p_edge_id uuid) returns jsonb
 language sql stable set search_path = '' set enable_seqscan = off

@@ -113,8 +113,7 @@ comment on function loci_internal.entity_id_at(integer, text, timestamptz) is
     'Id of the entity that a reference meant, as known at a moment; null if there is none.';
 
 -- Which entity had this alias, in canonical form, at a moment? If there are several, the most mentioned. Null: none.
--- Cost: a probe
--- of entity_names, and about 10 µs for each alias of what changed since (index entity_beliefs_until).
+-- Cost: a probe of entity_names, and about 10 µs for each alias of what changed since (index entity_beliefs_until).
 create or replace function loci_internal.entity_id_by_alias_at(p_namespace_id integer, p_alias text,
                                                                p_known_at timestamptz) returns uuid
 language sql stable parallel safe set search_path = '' set enable_seqscan = off

@@ -88,9 +88,9 @@ $$;
 comment on function loci_internal.resolve_names(integer, text[]) is
     'Entities that canonical names mean, by name or alias.';
 
--- Which existing entity does an item with a new name mean, because one of its aliases is the entity's name?
--- p_items: JSON array of {ordinal, canonical_name, aliases}. An alias that several share means nobody. One look-up a
--- name and alias: entity_names, entities_canonical_name_key. Errors: 23505 (aliases are names of several).
+-- Which existing entity does an item with a new name mean, because one of its aliases is the entity's name? p_items:
+-- JSON array of {ordinal, canonical_name, aliases}. An alias that several share means nobody. One look-up a name and
+-- alias: entity_names, entities_canonical_name_key. Errors: 23505 (aliases are names of several).
 create or replace function loci_internal.resolve_new_names(p_namespace_id integer, p_items jsonb)
 returns table (canonical_name text, id uuid)
 language plpgsql stable set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off

@@ -1,10 +1,10 @@
 -- Pairs settled by a model, within guards.
 
 -- Which open pairs is a model asked about next, the oldest first? Only pairs that no job has asked about yet: results
--- of jobs name both memories (judged), and a new version is another memory. A pair is passed where the
--- newer memory is true from before the older one is. Both sides as list_unsettled has them, and what compare_pair says.
--- Range of memory_links_open, jobs of the kind (jobs_kind), and about a millisecond a pair. Security definer; the
--- operator's. Errors: 42501, P0002.
+-- of jobs name both memories (judged), and a new version is another memory. A pair is passed where the newer memory is
+-- true from before the older one is. Both sides as list_unsettled has them, and what compare_pair says. Range of
+-- memory_links_open, jobs of the kind (jobs_kind), and about a millisecond a pair. Security definer; the operator's.
+-- Errors: 42501, P0002.
 create or replace function loci_api.pairs_to_settle(p_namespace text, p_limit integer default 20)
 returns table (newer_id uuid, older_id uuid, newer jsonb, older jsonb, comparable boolean, same_subject boolean,
                signal text)

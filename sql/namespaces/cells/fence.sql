@@ -3,8 +3,8 @@
 -- Let nobody work in a namespace here any more, in the transaction that has held it and everybody who writes to it:
 -- its row goes, so that a foreign key refuses a writer who was let in before, and with it its feed and its locks.
 -- Deleted rows are kept in the move (carried), from which the target makes them. Open jobs leave the queue. As a
--- superuser with
--- session_replication_role = replica, so that nothing follows the row. A namespace that has gone changes nothing.
+-- superuser with session_replication_role = replica, so that nothing follows the row. A namespace that has gone changes
+-- nothing.
 create or replace function loci_internal.fence_namespace(p_namespace_id integer, p_held interval, p_vectors boolean)
 returns void
 language plpgsql volatile set search_path = ''
