@@ -152,6 +152,12 @@ def text_of(row: JsonObject) -> str:
     return f"{speaker}: {said}" if speaker else said
 
 
+def weight_of_judgement(reranker: Reranker, judged: Mapping[int, float], near: Neighbours[int]) -> float:
+    """Share of the judgement in the order: between that of texts that stand alone and that of turns, by how many are turns."""
+    turns = sum(bool(near.get(key)) for key in judged) / len(judged)
+    return turns * reranker.weight + (1 - turns) * reranker.weight_alone
+
+
 def blend_scores(own: Mapping[int, float], judged: Mapping[int, float], weight: float) -> dict[int, float]:
     """Scores between the lowest and the highest own one: `weight` of the judgement, the rest of the own score, both from 0 to 1."""
     lowest, highest = min(own.values()), max(own.values())
@@ -176,7 +182,7 @@ def reorder_by_judgement(
     `counted`: what a judgement counts in the order.
     """
     own = {key: ranking.score_of(key) for key in judged}
-    final = {**ranking.final, **blend_scores(own, counted, reranker.weight)}
+    final = {**ranking.final, **blend_scores(own, counted, weight_of_judgement(reranker, judged, ranking.near))}
     scored = replace(ranking, final=final)
     better = iter(sorted((key for key in ranking.best if key in judged), key=lambda key: (-final[key], -counted[key])))
     best = sorted((next(better) if key in judged else key for key in ranking.best), key=lambda key: -scored.score_of(key))

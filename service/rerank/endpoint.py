@@ -37,7 +37,7 @@ class EndpointReranker:
     def __init__(self, settings: RerankSettings, transport: httpx.AsyncBaseTransport | None = None) -> None:
         assert settings.endpoint is not None  # noqa: S101 (make_reranker asks)
         self._settings = settings
-        self.weight = 1.0 if settings.weight is None else settings.weight
+        self.weight = self.weight_alone = 1.0 if settings.weight is None else settings.weight
         self.deadline = DEADLINE if settings.deadline is None else settings.deadline
         self._url = httpx.URL(settings.endpoint.rstrip("/").removesuffix("/rerank") + "/rerank")
         self._host = self._url.netloc.decode().rpartition("@")[2] or "the endpoint"

@@ -13,7 +13,8 @@ from service.rerank.reranker import Judgement, Read, StillReading
 from service.settings import RerankSettings
 
 T = TypeVar("T")
-WEIGHT = 0.6  # measured: docs/design/relevance.md
+WEIGHT = 0.6  # of turns; measured: docs/design/relevance.md
+WEIGHT_ALONE = 0.3  # of paragraphs and facts that no conversation surrounds
 DEADLINE = 0.5  # seconds
 CHARACTERS = 4  # of a piece, about
 READINGS = 4  # that go on for judgements that came too late; a further one is not begun
@@ -33,6 +34,7 @@ class MiniLMReranker:
 
     def __init__(self, settings: RerankSettings) -> None:
         self.weight = WEIGHT if settings.weight is None else settings.weight
+        self.weight_alone = WEIGHT_ALONE if settings.weight is None else settings.weight
         self.deadline = DEADLINE if settings.deadline is None else settings.deadline
         self._model = MiniLM()
         self._thread = ThreadPoolExecutor(1, "rerank")

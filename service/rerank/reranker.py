@@ -33,6 +33,8 @@ class StillReading(ModelError):
 class Reranker(Protocol):
     """Something that judges texts. `weight`: share of its judgement in the order; the rest is the score of the search.
 
+    `weight_alone`: the same for texts that no conversation surrounds.
+
     `is_endpoint`: it is asked over the network, so its calls are budgeted and logged. `reads_turns`: it also reads the turn before
     each text, and what it says of a turn counts as a score of the search does, for its neighbours and by who said it. `keeps`: the
     name under which what it has read of memories is kept; None: nothing is.
@@ -40,6 +42,7 @@ class Reranker(Protocol):
 
     name: str
     weight: float
+    weight_alone: float
     deadline: float
     is_endpoint: bool
     reads_turns: bool

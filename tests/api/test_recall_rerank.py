@@ -323,7 +323,7 @@ class Reader:
     """Likes one text, and remembers what it was shown."""
 
     name = "reader"
-    weight = 1.0
+    weight = weight_alone = 1.0
     deadline = PATIENCE
     is_endpoint = False
     reads_turns = True

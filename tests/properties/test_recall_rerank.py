@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from service.llm.model import InvalidAnswer
-from service.recall.rerank import blend_scores, neighbouring_turns, turns_before
+from service.recall.rerank import blend_scores, neighbouring_turns, turns_before, weight_of_judgement
 from service.recall.rewrite import LONGEST_PART, MOST_QUESTIONS, further_questions
 from service.rerank import factory
 from service.rerank.endpoint import read_judgement
@@ -149,3 +149,21 @@ def test_an_endpoint_comes_before_the_extra_and_none_before_both() -> None:
     assert made is not None
     assert made.is_endpoint
     assert make_reranker(RerankSettings(provider="none", endpoint="http://127.0.0.1:1")) is None
+
+
+@given(st.integers(0, 50), st.integers(0, 50))
+def test_a_judgement_counts_by_how_many_of_its_texts_are_turns(turns: int, alone: int) -> None:
+    reranker = make_reranker(RerankSettings(endpoint="http://127.0.0.1:1"))
+    assert reranker is not None
+    reranker.weight, reranker.weight_alone = 0.6, 0.3
+    judged = dict.fromkeys(range(turns + alone + 1), 0.5)  # one more stands alone
+    near: dict[int, list[tuple[int, float]]] = {key: [(99, 0.5)] for key in range(turns)} | {turns: []}
+    assert weight_of_judgement(reranker, judged, near) == pytest.approx((0.6 * turns + 0.3 * (alone + 1)) / len(judged))
+
+
+@pytest.mark.parametrize(("provider", "weights"), [("minilm", (0.6, 0.3)), ("endpoint", (1.0, 1.0))])
+def test_a_stated_weight_counts_for_all_texts(provider: Any, weights: tuple[float, float]) -> None:
+    for stated, expected in ((None, weights), (0.8, (0.8, 0.8))):
+        made = make_reranker(RerankSettings(provider=provider, endpoint="http://127.0.0.1:1", weight=stated))
+        assert made is not None
+        assert (made.weight, made.weight_alone) == expected
