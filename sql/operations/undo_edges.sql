@@ -166,19 +166,14 @@ as $$
                               and v.origin_id is not null offset 0) o
         where m.present is not null
     ), kept as (
-        select s.id as edge_id, o.id, coalesce(o.origin_id, o.id) as origin, o.recorded_at
+        select o.*
         from (select s.id from shown s union select u.id from unnest(p_present) u(id) where u.id is not null) s
-        cross join lateral (select v.* from loci_data.edge_observations v where v.namespace_id = p_namespace_id
-                            and v.edge_id = s.id offset 0) o
-        where o.operation_id is distinct from p_operation
-          and (s.id in (select h.id from shown h)
-               or (s.id, coalesce(o.origin_id, o.id)) not in (select g.present, g.origin from given g))
+        cross join lateral loci_internal.evidence_of_others(p_namespace_id, s.id, p_operation) o
+        where s.id in (select h.id from shown h)
+           or (s.id, o.origin) not in (select g.present, g.origin from given g)
     ), back as (
-        select l.id as edge_id, o.id, coalesce(o.origin_id, o.id) as origin, o.recorded_at
-        from unnest(p_lost) l(id)
-        cross join lateral (select v.* from loci_data.edge_observations v where v.namespace_id = p_namespace_id
-                            and v.edge_id = l.id offset 0) o
-        where o.operation_id is distinct from p_operation
+        select o.* from unnest(p_lost) l(id)
+        cross join lateral loci_internal.evidence_of_others(p_namespace_id, l.id, p_operation) o
     ), stands as (  -- edges that stand after it: those that come back, and those that keep evidence
         select u.id, true as lost from unnest(p_lost) u(id) union select k.edge_id, false from kept k
     ), placed as (
@@ -205,3 +200,15 @@ as $$
 $$;
 comment on function loci_internal.undo_evidence(integer, uuid, uuid[], uuid[], uuid[]) is
     'Edges to record anew when an operation is undone.';
+
+-- The evidence for an edge that other operations gave, each with its origin. Inlines; index edge_observations_edge.
+create or replace function loci_internal.evidence_of_others(p_namespace_id integer, p_edge_id uuid, p_operation uuid)
+returns table (edge_id uuid, id uuid, origin uuid, recorded_at timestamptz)
+language sql stable parallel safe
+as $$
+    select v.edge_id, v.id, coalesce(v.origin_id, v.id), v.recorded_at from loci_data.edge_observations v
+    where v.namespace_id = p_namespace_id and v.edge_id = p_edge_id and v.operation_id is distinct from p_operation
+    offset 0
+$$;
+comment on function loci_internal.evidence_of_others(integer, uuid, uuid) is
+    'Evidence for an edge that other operations gave.';

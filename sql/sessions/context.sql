@@ -54,56 +54,36 @@ declare
     v_namespace_id integer := loci_internal.authorize(p_namespace, 'reader');
     v_party        text := loci_internal.asking_party(p_user);
     v_settings     jsonb := loci_internal.settings(v_namespace_id);
-    v_keys         integer := v_settings ->> 'context_keys';
     v_sections     text[] := coalesce(p_sections, '{profile,memories,graph,working_memory,patrol,subagents,turns}');
-    v_own          boolean; -- a patrol or a subagent, which sees its own only
     v_profile      integer := v_settings ->> 'context_profile';
     v_known        bigint[] := '{}'; -- documents of the profile
-    v_held         integer;
 begin
     space := loci_internal.context_space(v_namespace_id, p_space, p_session_id);
-    v_own := split_part(space, '/', 1) in ('patrol', 'subagent');
-    first := not exists (select from loci_data.context_sessions c
-                         where c.namespace_id = v_namespace_id and c.session_id = p_session_id
-                           and c.contexts > case when p_preview then 0 else 1 end);
+    first := loci_internal.is_first_context(v_namespace_id, p_session_id, p_preview);
     fallback := first and coalesce(cardinality(p_documents), 0) = 0;
     held_back := 0;
-    if 'profile' = any (v_sections) and v_profile > 0 and not v_own then
+    if 'profile' = any (v_sections) and v_profile > 0 and not loci_internal.sees_own_space_only(space) then
         v_known := loci_internal.profile_memories(v_namespace_id, v_party, v_profile, p_as_of, p_known_at);
         select n.memories, n.held_back into profile, held_back
-        from loci_internal.memories_new_to_session(p_namespace, v_namespace_id, v_known, p_session_id, p_as_of,
-                                                   p_known_at, p_repeat) n;
+        from loci_internal.memories_new_to_session(p_namespace, v_namespace_id, v_known, '{}', p_session_id,
+                                                   p_as_of, p_known_at, p_repeat) n;
     end if;
     if 'memories' = any (v_sections) then
         if fallback then
             p_documents := loci_internal.most_important_memories(
                 v_namespace_id, (v_settings ->> 'context_first')::integer, p_as_of, p_known_at, v_known);
         end if;
-        select n.memories, n.held_back into memories, v_held
-        from loci_internal.memories_new_to_session(
-            p_namespace, v_namespace_id,
-            array(select d.id from unnest(p_documents) with ordinality d(id, place) where d.id <> all (v_known)
-                  order by d.place),
-            p_session_id, p_as_of, p_known_at, p_repeat) n;
-        held_back := held_back + v_held;
+        select n.memories, context_parts.held_back + n.held_back into memories, held_back
+        from loci_internal.memories_new_to_session(p_namespace, v_namespace_id, p_documents, v_known, p_session_id,
+                                                   p_as_of, p_known_at, p_repeat) n;
     end if;
     if 'graph' = any (v_sections) and p_message is not null then
         select to_jsonb(g) into graph
         from loci.graph_context(p_namespace, p_message, p_as_of => p_as_of, p_known_at => p_known_at) g;
     end if;
-    if 'working_memory' = any (v_sections) then
-        working_memory := loci_internal.context_working_memory(
-            v_namespace_id,
-            case when v_own then array[space]
-                 else array[space, loci_internal.working_memory_space(v_namespace_id, p_space),
-                            loci_internal.session_space(p_session_id)] end, null, v_keys);
-    end if;
-    if 'patrol' = any (v_sections) and not v_own then
-        patrol := loci_internal.context_working_memory(v_namespace_id, '{patrol}', null, v_keys);
-    end if;
-    if 'subagents' = any (v_sections) and not v_own then
-        subagents := loci_internal.context_working_memory(v_namespace_id, '{subagent}', '-index', v_keys);
-    end if;
+    select e.working_memory, e.patrol, e.subagents into working_memory, patrol, subagents
+    from loci_internal.context_entries(v_namespace_id, v_sections, space, p_space, p_session_id,
+                                       (v_settings ->> 'context_keys')::integer) e;
     if 'turns' = any (v_sections) and p_session_id is not null then
         select jsonb_agg(to_jsonb(t) order by t.id) into turns from loci.list_turns(p_namespace, p_session_id) t;
     end if;
@@ -114,17 +94,19 @@ comment on function loci.context_parts is
     'graph around a message, inventories of working memory, last turns; one row. Errors: 42501, P0002, '
     '22023.';
 
--- Which of these memories has a session not been shown since it began or last ended (p_repeat: all)? As JSON, in the
--- order asked; held_back: how many it has. A look-up each of memories and injections.
+-- Which of these memories, but for some (p_but), has a session not been shown since it began or last ended (p_repeat:
+-- all)? As JSON, in the order asked; held_back: how many it has. A look-up each of memories and injections.
 create or replace function loci_internal.memories_new_to_session(
-    p_namespace text, p_namespace_id integer, p_documents bigint[], p_session_id text, p_as_of timestamptz,
-    p_known_at timestamptz, p_repeat boolean)
+    p_namespace text, p_namespace_id integer, p_documents bigint[], p_but bigint[], p_session_id text,
+    p_as_of timestamptz, p_known_at timestamptz, p_repeat boolean)
 returns table (memories jsonb, held_back integer)
 language sql stable
 as $$
     select coalesce(jsonb_agg(to_jsonb(d) - 'ordinality' order by d.ordinality) filter (where not s.shown), '[]'),
            (count(*) filter (where s.shown))::integer
-    from loci_api.get_recalled_memories(p_namespace, p_documents, p_as_of, p_known_at) with ordinality d
+    from loci_api.get_recalled_memories(
+        p_namespace, array(select u.id from unnest(p_documents) with ordinality u(id, place)
+                           where u.id <> all (p_but) order by u.place), p_as_of, p_known_at) with ordinality d
     cross join lateral (select exists (
         select from loci_data.injections i
         where i.namespace_id = p_namespace_id and i.session_id = p_session_id and i.memory_id = d.id
@@ -132,6 +114,44 @@ as $$
 $$;
 comment on function loci_internal.memories_new_to_session is
     'Memories that a session was not shown yet, and how many others there are.';
+
+-- Is this the first context of a session since it began or last ended? p_preview: the context was not begun.
+create or replace function loci_internal.is_first_context(p_namespace_id integer, p_session_id text, p_preview boolean)
+returns boolean
+language sql stable set search_path = ''
+as $$
+    select not exists (select from loci_data.context_sessions c
+                       where c.namespace_id = p_namespace_id and c.session_id = p_session_id
+                         and c.contexts > case when p_preview then 0 else 1 end)
+$$;
+comment on function loci_internal.is_first_context(integer, text, boolean) is
+    'Whether a context is the first of its session.';
+
+-- Entries of working memory for the sections of a context (context_parts).
+create or replace function loci_internal.context_entries(
+    p_namespace_id integer, p_sections text[], p_context_space text, p_space text, p_session_id text, p_limit integer,
+    out working_memory jsonb, out patrol jsonb, out subagents jsonb)
+language plpgsql stable set search_path = ''
+as $$
+declare
+    v_own boolean := loci_internal.sees_own_space_only(p_context_space);
+begin
+    if 'working_memory' = any (p_sections) then
+        working_memory := loci_internal.context_working_memory(
+            p_namespace_id,
+            case when v_own then array[p_context_space]
+                 else array[p_context_space, loci_internal.working_memory_space(p_namespace_id, p_space),
+                            loci_internal.session_space(p_session_id)] end, null, p_limit);
+    end if;
+    if 'patrol' = any (p_sections) and not v_own then
+        patrol := loci_internal.context_working_memory(p_namespace_id, '{patrol}', null, p_limit);
+    end if;
+    if 'subagents' = any (p_sections) and not v_own then
+        subagents := loci_internal.context_working_memory(p_namespace_id, '{subagent}', '-index', p_limit);
+    end if;
+end $$;
+comment on function loci_internal.context_entries(integer, text[], text, text, text, integer) is
+    'Entries of working memory for the sections of a context.';
 
 -- Which entries of working memory live under any of these paths? All but their values, newest first, at most p_limit,
 -- and one more where there are more; p_ending: only keys whose last segment ends so. expires_in: seconds left. Ranges

@@ -62,6 +62,15 @@ $$;
 comment on function loci_internal.context_space(integer, text, text) is
     'The space of working memory that a context is for. Errors: 22023.';
 
+-- Does a context for this space hold what stands there alone? That of a patrol or a subagent does. Pure, inlines.
+create or replace function loci_internal.sees_own_space_only(p_space text) returns boolean
+language sql immutable parallel safe
+as $$
+    select split_part(p_space, '/', 1) in ('patrol', 'subagent')
+$$;
+comment on function loci_internal.sees_own_space_only(text) is
+    'Whether a space is that of a patrol or a subagent, which sees nothing else.';
+
 -- The space of working memory of a session; null for a name with a slash, which is no segment, and for none. Pure.
 create or replace function loci_internal.session_space(p_session_id text) returns text
 language sql immutable parallel safe
