@@ -151,28 +151,16 @@ begin
                                         last.believed_at + interval '1 microsecond') as recorded_at) clock
     cross join lateral (select coalesce(i.valid_from, wrong.valid_from, clock.recorded_at) as valid_from) start
     left join lateral (
-        select n.* from (
-            select m.id, m.valid_to, m.content_hash, m.layer from loci_data.memories m
-            where m.namespace_id = p_namespace_id and m.lineage_id = l.id and m.status = 'active' and m.id
-                is distinct from i.corrects
-              and m.valid_from <= start.valid_from and (m.valid_to is null or m.valid_to > m.valid_from)
-            order by m.valid_from desc limit 1) n
+        select n.id, n.valid_to, n.content_hash, n.layer
+        from loci_internal.version_before(p_namespace_id, l.id, start.valid_from, i.corrects) n
         where (n.valid_to is null or n.valid_to > start.valid_from)  -- what is never true ends nothing
           and coalesce(i.valid_to, wrong.valid_to, 'infinity') > start.valid_from) ended on true
-    left join lateral (
-        select m.valid_from from loci_data.memories m
-        where m.namespace_id = p_namespace_id and m.lineage_id = l.id and m.status = 'active' and m.id
-            is distinct from i.corrects
-          and m.valid_from > start.valid_from and (m.valid_to is null or m.valid_to > m.valid_from)
-        order by m.valid_from limit 1) next on true
+    left join lateral loci_internal.version_after(p_namespace_id, l.id, start.valid_from, i.corrects) next on true
     left join lateral (select ended.id where i.fold_scope is not null and ended.content_hash = i.content_hash
                        and ended.layer <> 3 and ended.valid_to = next.valid_from) announced on true
     left join lateral (
-        select m.id, (select min(n.valid_from) from loci_data.memories n
-                      where n.namespace_id = p_namespace_id and n.lineage_id = l.id and n.status = 'active'
-                        and n.id <> i.corrects
-                        and n.valid_from > wrong.valid_from
-                        and (n.valid_to is null or n.valid_to > n.valid_from)) as until
+        select m.id, (select n.valid_from from loci_internal.version_after(
+                          p_namespace_id, l.id, wrong.valid_from, i.corrects) n) as until
         from loci_data.memories m
         where m.namespace_id = p_namespace_id and m.lineage_id = l.id and m.status = 'active'
           and m.valid_from < wrong.valid_from
@@ -182,6 +170,35 @@ begin
 end $$;
 comment on function loci_internal.plan_versions(integer, loci_internal.memory_input[], timestamptz) is
     'Place new versions in the chains of their lineages.';
+
+-- The newest version of a lineage that begins at a moment or before it. It is active, was ever valid, and is not p_but.
+-- A probe of index memories_chain. Inlines.
+create or replace function loci_internal.version_before(p_namespace_id integer, p_lineage_id uuid, p_at timestamptz,
+                                                        p_but uuid)
+returns table (id uuid, valid_from timestamptz, valid_to timestamptz, content_hash bytea, layer smallint)
+language sql stable parallel safe
+as $$
+    select m.id, m.valid_from, m.valid_to, m.content_hash, m.layer from loci_data.memories m
+    where m.namespace_id = p_namespace_id and m.lineage_id = p_lineage_id and m.status = 'active'
+      and m.id is distinct from p_but and m.valid_from <= p_at and (m.valid_to is null or m.valid_to > m.valid_from)
+    order by m.valid_from desc limit 1
+$$;
+comment on function loci_internal.version_before(integer, uuid, timestamptz, uuid) is
+    'Newest version of a lineage that begins at a moment or before it.';
+
+-- The first version of a lineage that begins after a moment, of the same kind. Inlines.
+create or replace function loci_internal.version_after(p_namespace_id integer, p_lineage_id uuid, p_at timestamptz,
+                                                       p_but uuid)
+returns table (id uuid, valid_from timestamptz, valid_to timestamptz, content_hash bytea, layer smallint)
+language sql stable parallel safe
+as $$
+    select m.id, m.valid_from, m.valid_to, m.content_hash, m.layer from loci_data.memories m
+    where m.namespace_id = p_namespace_id and m.lineage_id = p_lineage_id and m.status = 'active'
+      and m.id is distinct from p_but and m.valid_from > p_at and (m.valid_to is null or m.valid_to > m.valid_from)
+    order by m.valid_from limit 1
+$$;
+comment on function loci_internal.version_after(integer, uuid, timestamptz, uuid) is
+    'First version of a lineage that begins after a moment.';
 
 -- Trigger: two active versions of one lineage are never valid at the same moment, whatever the writer does, and however
 -- many write: the lineage's row is locked first (its writers hold that lock already). Two probes of the index
@@ -195,20 +212,13 @@ declare
 begin
     perform from loci_data.lineages l where l.namespace_id = new.namespace_id and l.lineage = new.lineage
         for no key update;
-    select before.id into v_other
-    from (select o.id, o.valid_to from loci_data.memories o
-          where o.namespace_id = new.namespace_id and o.lineage_id = new.lineage_id and o.id <> new.id
-            and o.status = 'active'
-            and o.valid_from <= new.valid_from and (o.valid_to is null or o.valid_to > o.valid_from)
-          order by o.valid_from desc limit 1) before
-    where before.valid_to is null or before.valid_to > new.valid_from;
+    select b.id into v_other
+    from loci_internal.version_before(new.namespace_id, new.lineage_id, new.valid_from, new.id) b
+    where b.valid_to is null or b.valid_to > new.valid_from;
     if v_other is null then
-        select o.id into v_other from loci_data.memories o
-        where o.namespace_id = new.namespace_id and o.lineage_id = new.lineage_id and o.id <> new.id
-          and o.status = 'active'
-          and o.valid_from > new.valid_from and (o.valid_to is null or o.valid_to > o.valid_from)
-          and (new.valid_to is null or o.valid_from < new.valid_to)
-        order by o.valid_from limit 1;
+        select a.id into v_other
+        from loci_internal.version_after(new.namespace_id, new.lineage_id, new.valid_from, new.id) a
+        where new.valid_to is null or a.valid_from < new.valid_to;
     end if;
     if v_other is not null then
         raise exclusion_violation using
