@@ -75,7 +75,7 @@ def test_every_secret_is_taken_by_reference_and_the_page_says_how_to_make_it() -
         for variable in container["env"]:
             assert "value" not in variable, variable["name"]
             taken.add((variable["valueFrom"]["secretKeyRef"]["key"], variable["valueFrom"]["secretKeyRef"].get("optional", False)))
-    said = set(re.findall(r"--from-literal=([\w-]+)=|^\| `([\w-]+)` \|", PAGE, re.MULTILINE))
+    said = set(re.findall(r"--from-literal=([\w-]+)=|^- `([\w-]+)`:", PAGE, re.MULTILINE))
     assert {key for key, _ in taken} == {name for names in said for name in names if name}
     stated = [value for row in RESOURCES if row["kind"] == "ConfigMap" for value in row["data"].values()]
     assert [value for value in stated if re.search(r"://[^/@]*:[^/@]*@", value)] == []
