@@ -147,7 +147,7 @@ def _describe_speed(result: Result) -> str:
 
 
 def _advise_settings(trial: Trial, took: float | None, settings: Settings) -> str:
-    """The remedy that gives a purpose its answer, or what is done without."""
+    """A setting that would give a purpose its answer, or what Loci does without one."""
     without = {"recall_deadline": "questions are searched as they are", "request_deadline": "rules decide"}.get(trial.limit)
     deadlines = settings.deadlines
     bound = {

@@ -131,7 +131,7 @@ def cut_strings(value: Any, longest: int) -> Any:
 def memory_line(row: JsonObject, longest: int | None = MOST_PASSAGE_CHARACTERS) -> str:
     """One memory: `[id] (category, valid since …, said by …, relevance …): content`; relevance is how likely it answers.
 
-    The subject stands before the content, where neither that nor the speaker says it. A long one shows its passage.
+    The subject comes before the content, if neither content nor speaker names it. A long one shows its passage.
     """
     whole = f'memory_history("{row["id"]}")'
     source = f"said by {row['source']}" if row.get("source") else None
@@ -141,7 +141,7 @@ def memory_line(row: JsonObject, longest: int | None = MOST_PASSAGE_CHARACTERS) 
 
 
 def _format_content(row: JsonObject, content: str, longest: int | None, whole: str) -> str:
-    """A content within its line, or the passage of it that answers."""
+    """A content cut to its line, or its answering passage."""
     if passage := row.get("passage"):
         return format_value(mark_passage(Passage(**passage), len(content), f"all of it: {whole}"), text=True, longest=None)
     return format_value(content, text=True, longest=longest, rest=whole)

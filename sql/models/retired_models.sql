@@ -87,9 +87,8 @@ comment on function loci_api.clear_model_queues(smallint, integer) is
 
 -- The last steps of dropping a retired model, one a call: the next of its indexes; when none is left, what still waits
 -- for it, and a note that it is gone. True: it is; false: call again. Readers of a partition wait while its index is
--- dropped, and it waits for them, and for a worker that holds what waits, so set lock_timeout; `loci reembed` drops
--- them concurrently before, as the owner. Security definer (drops indexes); the operator's. Errors: 42501, 22023 (in
--- use), 55P03.
+-- dropped, and the drop waits for them and for workers, so set lock_timeout; `loci reembed` drops them concurrently
+-- before, as the owner. Security definer (drops indexes); the operator's. Errors: 42501, 22023 (in use), 55P03.
 create or replace function loci_api.drop_retired_model(p_model_id smallint) returns boolean
 language plpgsql volatile security definer set search_path from current
 as $$

@@ -111,8 +111,8 @@ create or replace trigger zz_edge_types_changed after update on loci_data.edge_t
                                                   'description');
 
 -- The change feed and the operations log follow every table of meaning in the same transaction: kind, id, key, columns.
--- Behind 'all but', the columns that mean nothing are named, and all others do. Names begin with zz:
--- they fire last, and see what the others made of a row.
+-- Behind 'all but' stand the columns that are ignored; all others count. Names begin with zz: they fire last, and see
+-- what the others made of a row.
 create or replace trigger zz_memories_created after insert on loci_data.memories
     referencing new table as added for each statement
     execute function loci_internal.log_rows_change('memory', 'id', 'lineage version', 'all but', 'namespace_id', 'id',

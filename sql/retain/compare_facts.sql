@@ -101,7 +101,7 @@ comment on function loci_internal.detect_contradiction(loci_api.fact_reading, lo
                                                        integer) is
     'Signal by which the newer of two facts contradicts the older, with confidence and evidence.';
 
--- Do two facts that a signal sets against each other speak of two things or times, or does nobody know of what? Pure.
+-- Are two facts with a signal about different things or times, or about unknown ones? Pure.
 create or replace function loci_internal.speak_of_two_things(
     p_older loci_api.fact_reading, p_newer loci_api.fact_reading, p_same_source boolean, p_signal text)
 returns boolean

@@ -216,8 +216,8 @@ end $$;
 comment on function loci_internal.mark_correction(text, text, text) is
     'Words of a statement, where those that open a correction are one.';
 
--- Words of a statement between spaces, where phrases that act as one word are joined by underscores. Those that look
--- like a marker of the past or a negation and are none become one word of structure. Pure.
+-- Words of a statement between spaces, where phrases that act as one word are joined by underscores. Words that only
+-- look like a marker of the past or a negation become one word of structure. Pure.
 create or replace function loci_internal.join_phrases(p_text text) returns text
 language plpgsql immutable parallel safe
 as $$

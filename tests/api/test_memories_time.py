@@ -176,7 +176,7 @@ def test_filters_use_the_details_believed_at_the_moment(api: Api, city: list[Any
     assert [row["category"] for row in ok(api.get("/categories"))["items"]] == ["archive"]
 
 
-def test_a_moved_branch_was_elsewhere_before_and_known_to_be(api: Api) -> None:
+def test_a_moved_branch_keeps_its_earlier_place_in_both_times(api: Api) -> None:
     home, away = api.write("home", valid_from=BEFORE)["id"], api.write("away", valid_from=BEFORE)["id"]
     branch = api.write("branch", parent_id=home, valid_from=BEFORE)
     api.write("leaf", parent_id=branch["id"], valid_from=BEFORE)

@@ -183,7 +183,7 @@ GOOD = '{"value": 1, "words": ["a", "b"]}'
         '{"value": "1", "words": [" a ", "b"]}',
     ],
 )
-def test_an_answer_is_found_in_what_is_around_it(text: str) -> None:
+def test_an_answer_is_found_in_surrounding_prose(text: str) -> None:
     assert read(text) == Small(value=1, words=["a", "b"])
 
 

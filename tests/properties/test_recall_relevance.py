@@ -44,7 +44,7 @@ def test_as_large_a_share_of_a_longer_question_never_says_less(evidence: Evidenc
 
 @pytest.mark.parametrize("name", ["unknown", "memories"])
 @given(EVIDENCE, st.integers(0, 10**9))
-def test_words_that_nothing_has_and_more_to_search_never_make_it_likelier(name: str, evidence: Evidence, more: int) -> None:
+def test_unknown_words_and_more_memories_never_raise_relevance(name: str, evidence: Evidence, more: int) -> None:
     changed: dict[str, Any] = {name: getattr(evidence, name) + more}
     assert replace(evidence, **changed).answer_likelihood <= evidence.answer_likelihood
 

@@ -59,7 +59,7 @@ def test_a_removed_entity_is_not_found_by_id_name_or_alias(baker: World, ref: st
 
 @pytest.mark.row("S8")
 @pytest.mark.parametrize("ref", ["Robert", "Bob", "id"])
-def test_at_an_earlier_moment_it_is_there_with_all_that_was_known(baker: World, ref: str) -> None:
+def test_a_removed_entity_is_complete_at_an_earlier_moment(baker: World, ref: str) -> None:
     before = get(baker, "Robert")
     edges = triples(baker)
     known = remove(baker, "Robert")

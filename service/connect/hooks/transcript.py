@@ -34,7 +34,7 @@ class Said:
     end: int
 
     def as_message(self) -> dict[str, Any]:
-        """As `/remember` takes it."""
+        """The message as `/remember` takes it."""
         return {"role": self.role, "content": self.content, **({"said_at": self.said_at} if self.said_at else {})}
 
 

@@ -94,7 +94,7 @@ def words_of(value: Any) -> list[str]:
 
 
 def shorten_label(value: str) -> str:
-    """A text that fits where 255 characters do; a longer one ends in its own hash, so that two do not become one."""
+    """A text of at most 255 characters; a longer one is cut and ends in its hash, so that two stay apart."""
     return _shorten_with_hash(value.strip(), LONGEST_LABEL_CHARACTERS)
 
 
