@@ -106,7 +106,7 @@ BUILD = Gauge("loci_build_info", "Version of Loci and of Python; always 1.", ("v
 
 
 def note_process() -> None:
-    """Say what this process is and uses."""
+    """Set the metrics of this process: version and resources."""
     BUILD.labels(__version__, platform.python_version()).set(1)
     PROCESSES.set(1)
     times = os.times()

@@ -69,7 +69,7 @@ async def _make_cases(
 
 
 async def apply_settings(tx: Transaction, proposed: JsonObject) -> bool:
-    """Make what is proposed the namespace's settings; what it sets beside them stays. Whether anything was proposed."""
+    """Make the proposal the namespace's settings; its other settings stay. Whether anything was proposed."""
     changes = proposed["settings"]
     if changes is None:
         return False

@@ -107,7 +107,7 @@ def _describe_side(side: JsonObject) -> JsonObject:
 
 
 def weigh_verdicts(pairs: list[PairToSettle], answer: Verdicts, read: Read) -> list[JsonObject]:
-    """The model's verdict on each pair that it was shown, with the guard that refuses it, if one of those over words does.
+    """The model's verdict on each pair that it was shown, with the guard over words that refuses it, if one does.
 
     A pair that it leaves out, or says two things of, is unsure.
     """

@@ -191,7 +191,7 @@ end $$;
 comment on function loci_internal.turns_with_words(integer, uuid[]) is
     'Turns that hold all the words of one of these memories.';
 
--- The words of a document as a query that all of them answer. Pure.
+-- A query that needs all words of a document. Pure.
 create or replace function loci_internal.and_tsquery(p_document tsvector) returns tsquery
 language sql immutable parallel safe
 as $$

@@ -2,9 +2,9 @@
 
 -- The full key that a caller means: one with `/` is a full path, one without stands under the caller's own space. A
 -- path has segments that are not blank, none of them . or .., which the way over a URL would fold; at most 512
--- characters, no control characters. With p_writes nothing is meant outside the path that the caller is bound to
--- (bound_space), nor outside a declared space, which lies under that: it narrows, and never leaves. Pure, but for the
--- caller. Errors: 22023 (key, space), 42501 (space: a declared one outside the bound path; key: a write outside).
+-- characters, no control characters. With p_writes a key lies within the path that the caller is bound to
+-- (bound_space), and within a declared space, which can only narrow that path. Pure, but for the caller. Errors: 22023
+-- (key, space), 42501 (space: a declared one outside the bound path; key: a write outside).
 create or replace function loci_internal.working_memory_key(p_namespace_id integer, p_key text, p_space text,
                                                             p_writes boolean) returns text
 language plpgsql stable

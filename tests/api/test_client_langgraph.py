@@ -471,7 +471,7 @@ def test_reading_lets_an_item_live_on_unless_it_is_told_not_to(store: LociStore,
     assert first < second < ends()
 
 
-def test_a_reader_reads_items_that_it_cannot_let_live_on(store: LociStore, client: LociClient, api: Api) -> None:
+def test_a_reader_reads_items_whose_life_it_cannot_extend(store: LociStore, client: LociClient, api: Api) -> None:
     store.put(USER, "a", {"n": 1}, ttl=60)
     key = client.access.create_key(role="reader").key
     with client_of(api.service, api.namespace, key=key) as guest:

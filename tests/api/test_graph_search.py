@@ -60,7 +60,7 @@ def test_without_a_model_names_serve_and_the_reply_says_what_did_not_take_part(s
         assert list(body["skipped"]) == ([] if mode == "name" else ["semantic"])
 
 
-def test_a_vector_of_ones_own_is_taken(api: Api) -> None:
+def test_a_stated_vector_of_a_question_is_used(api: Api) -> None:
     entity(api, "Zeus")
     eventually(lambda: settled(api))
     assert found(api, "nothing like it", embedding=[1.0] + [0.0] * 255, mode="semantic") == ["Zeus"]

@@ -141,7 +141,7 @@ def test_its_weight_may_be_stated_and_nought_leaves_it_unasked(both: Both) -> No
 
 
 @pytest.mark.parametrize("chosen", [["lexical"], ["lexical", "graph"]])
-def test_it_is_not_asked_where_meaning_is_not(both: Both, chosen: list[str]) -> None:
+def test_the_second_model_is_not_asked_without_the_arm_of_meaning(both: Both, chosen: list[str]) -> None:
     both.endpoint.asked = []
     assert scores(both.api, QUESTION, arms=chosen) == scores(both.plain, QUESTION, arms=chosen)
     assert both.endpoint.asked == []

@@ -305,7 +305,7 @@ def test_rows_that_differ_at_the_cut_stop_it_and_the_next_try_copies_anew(pair: 
 
 
 @pytest.mark.parametrize("changed", ["more", "other", "fewer"])
-def test_rows_that_differ_only_since_all_were_compared_stop_the_cut(
+def test_rows_that_changed_after_the_comparison_and_differ_stop_the_cut(
     pair: Pair, changed: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = pair.team()

@@ -361,7 +361,7 @@ def test_a_withdrawal_ends_a_grant_that_was_accepted_meanwhile(meeting: Meeting)
     assert (meeting.reached(), meeting.listed()) == ([meeting.guest.name], [])
 
 
-def test_an_invitation_that_is_declined_while_another_key_accepts_is_a_grant(meeting: Meeting, own_database: Database) -> None:
+def test_an_acceptance_wins_over_a_concurrent_decline(meeting: Meeting, own_database: Database) -> None:
     meeting.invite()
     with psycopg.connect(own_database.app_url, row_factory=dict_row, autocommit=True) as other, ThreadPoolExecutor(1) as pool:
         other.execute("select set_config('loci.agent', %s, false)", [str(meeting.agent)])

@@ -86,7 +86,7 @@ def test_until_it_is_repaired_an_index_made_before_is_asked_in_both_ways(owned: 
     assert found(owned, "Muñoz senor called") == []
 
 
-def test_a_memory_leaves_an_index_that_was_made_before_without_a_trace(owned: World) -> None:
+def test_an_erased_memory_leaves_no_trace_in_an_older_index(owned: World) -> None:
     old = owned.write("Muñoz crêpes naïve")["id"]
     owned.connection.execute("reset session authorization")
     owned.connection.execute(

@@ -107,7 +107,7 @@ def read_records(source: Source, name: str, output: Output) -> None:
 
 
 def _read_lines(source: Source, output: Output) -> None:
-    """Loose lines: what each says as JSON; the service knows what it means."""
+    """Loose lines: the JSON of each; the service interprets it."""
     notes = ImportNotes()
     assert source.only_file is not None  # noqa: S101 (asked before)
     with source.only_file.open() as stream:
