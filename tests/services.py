@@ -139,6 +139,10 @@ class Api:
         """Write a memory; the reply."""
         return ok(self.post("/memories", {"content": content, **fields}), 201)
 
+    def write_all(self, *items: Row) -> None:
+        """Write memories at once."""
+        ok(self.post("/memories/batch", {"items": list(items)}))
+
     def recall(self, query: str, **fields: Any) -> Row:
         """Ask; the reply."""
         return ok(self.post("/recall", {"query": query, **fields}))

@@ -54,8 +54,7 @@ def holding(service: Service, language: str, contents: tuple[str, ...]) -> Itera
     with service.client(**{"X-Namespace": name}) as client:
         ok(client.post("/namespaces", json={"name": name, "language": language}), 201)
         api = Api(client, name, service)
-        for content in contents:
-            api.write(content)
+        api.write_all(*({"content": content} for content in contents))
         eventually(lambda: ok(api.get(f"/namespaces/{name}"))["pending_embeddings"] == 0)
         yield api
 

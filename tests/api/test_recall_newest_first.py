@@ -16,8 +16,7 @@ HOMES = ["Bob has settled in Oslo.", "Bob moved to Kiel.", "Bob lives in Rome wi
 
 @pytest.fixture
 def told(api: Api) -> Api:
-    for content, since in TOLD:
-        api.write(content, valid_from=f"{since}T00:00:00Z")
+    api.write_all(*({"content": content, "valid_from": f"{since}T00:00:00Z"} for content, since in TOLD))
     eventually(lambda: ok(api.get(f"/namespaces/{api.namespace}"))["pending_embeddings"] == 0)
     return api
 

@@ -68,8 +68,8 @@ def test_nothing_is_left_out_unless_it_is_asked_for(noted: Api) -> None:
 @pytest.mark.parametrize("others", [0, 3, 8, 18])
 def test_each_of_several_answers_is_likely_however_few_memories_there_are(api: Api, others: int) -> None:
     answers = ["Bob is allergic to peanuts.", "Bob is allergic to shellfish."]
-    for text in (*answers, *(f"Bob's neighbour number {n} collects stamps of the year {1900 + n}." for n in range(others))):
-        api.write(text)
+    beside = [f"Bob's neighbour number {n} collects stamps of the year {1900 + n}." for n in range(others)]
+    api.write_all(*({"content": text} for text in (*answers, *beside)))
     eventually(api.embedded)
     results = api.recall("What is Bob allergic to?", min_relevance=0.3)["results"]
     assert sorted(result["content"] for result in results if result["relevance"] > 0.8) == answers

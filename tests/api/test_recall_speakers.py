@@ -31,8 +31,7 @@ def heard(dense: tuple[Service, Endpoint]) -> Iterator[tuple[Api, Endpoint]]:
 
 
 def tell(api: Api, *more: tuple[str, str]) -> None:
-    for source, content in (*TALK, *more):
-        api.write(content, source=source, session_id="s")
+    api.write_all(*({"content": content, "source": source, "session_id": "s"} for source, content in (*TALK, *more)))
 
 
 def said_by(api: Api, question: str, **fields: Any) -> dict[str, float]:

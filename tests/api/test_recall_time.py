@@ -21,8 +21,7 @@ DID = {
 @pytest.fixture
 def diary(api: Api) -> Api:
     """Some days of somebody's year."""
-    for text, day in DID.items():
-        api.write(text, layer=3, valid_from=day)
+    api.write_all(*({"content": text, "layer": 3, "valid_from": day} for text, day in DID.items()))
     eventually(api.embedded)
     return api
 

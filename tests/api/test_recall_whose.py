@@ -19,8 +19,7 @@ BESIDE = [
 
 
 def told(api: Api, *texts: str, **fields: Any) -> None:
-    for text in (*BESIDE, *texts):
-        api.write(text, **fields)
+    api.write_all(*({"content": text, **fields} for text in (*BESIDE, *texts)))
     eventually(api.embedded)
 
 
