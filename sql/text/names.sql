@@ -119,12 +119,7 @@ declare
     v_reach   integer[];  -- the same in characters of the text, composed; null: they are those bytes
     v_composed integer[];
 begin
-    select array_agg(t.single), array_agg((t.single & (-65536)) | (t.next & 65535)), array_agg(t.finish)
-    into v_singles, v_pairs, v_ends
-    from (select hashtext(ltrim(u.piece, ' ')) as single, hashtext(u.next) as next,
-                 (sum(octet_length(u.piece)) over (rows unbounded preceding))::integer as finish
-          -- in the select list: no tuplestore
-          from (select unnest(v_pieces) as piece, unnest(v_pieces[2:]) as next) u) t;
+    select h.singles, h.pairs, h.ends into v_singles, v_pairs, v_ends from loci_internal.hash_tokens(v_pieces) h;
     select array_agg(l.head), array_agg(l.tokens) into v_heads, v_lengths
     from (select distinct n.head, n.tokens from loci_internal.name_lengths(p_namespace_id, v_singles || v_pairs) n) l;
     if v_heads is null then
@@ -156,6 +151,23 @@ begin
 end $$;
 comment on function loci_internal.name_phrases(integer, text) is
     'Phrases of a text that may be names or aliases, in canonical form, with their place and width in it.';
+
+-- Heads of the names that may begin at each token of a text (name_prefix_hash): of one token, and of it with the
+-- next. ends: where tokens end, in bytes. Pure.
+create or replace function loci_internal.hash_tokens(p_pieces text[], out singles integer[], out pairs integer[],
+                                                     out ends integer[])
+language plpgsql immutable parallel safe
+as $$
+begin
+    select array_agg(t.single), array_agg((t.single & (-65536)) | (t.next & 65535)), array_agg(t.finish)
+    into singles, pairs, ends
+    from (select hashtext(ltrim(u.piece, ' ')) as single, hashtext(u.next) as next,
+                 (sum(octet_length(u.piece)) over (rows unbounded preceding))::integer as finish
+          -- in the select list: no tuplestore
+          from (select unnest(p_pieces) as piece, unnest(p_pieces[2:]) as next) u) t;
+end $$;
+comment on function loci_internal.hash_tokens(text[]) is
+    'Heads of names that may begin at each token, and where tokens end.';
 
 -- Where does each character of a text's composed form (NFC) end in the text itself? Only for texts that are not in that
 -- form; linear, a row for each base character with what may combine with it. Pure.
