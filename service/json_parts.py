@@ -176,7 +176,7 @@ def _too_many(most: int) -> str:
 
 
 def count_values(value: Any) -> tuple[int, int]:
-    """How many values a shallow list or object is: where a list without any is one, and each for itself."""
+    """Number of values of a shallow list or object; an empty list counts as one."""
     of_all = of_part = 1
     for each in value.values() if isinstance(value, dict) else value:
         inner = len(each) if isinstance(each, (dict, list)) else 0

@@ -146,7 +146,7 @@ def _categories_meet(one: str, other: str) -> bool:
 
 
 def _equal_or_alike(word: str, statements: list[Statement]) -> re.Pattern[str]:
-    """A word as it is, where a statement has it so: another with its stem is another name, as Andreas is not Andrea."""
+    """A word in the spelling of a statement that has it; another word with its stem is another name (Andreas, Andrea)."""
     exact = re.compile(rf"(?<![^\W_]){re.escape(word)}(?![^\W_])")
     return exact if word != SELF and any(exact.search(each.all_texts[0]) for each in statements) else _word_pattern(word)
 

@@ -49,9 +49,8 @@ comment on function loci_api.create_analyst_agent(name, text[], timestamptz, int
     'Make a login an analyst with the role reader in namespaces. Errors: P0002, 22023 (expires), 23505 (is one '
     'already).';
 
--- An analyst is none any more: the agent and its grants are deleted; what it sees is nothing from the next statement
--- on. The login is dropped in the same transaction, by who may (db/access/analysts.py). Security definer: as
--- create_analyst_agent.
+-- Delete an analyst: its agent and grants go, and it sees nothing from the next statement on. The login is dropped in
+-- the same transaction, by who may (db/access/analysts.py). Security definer: as create_analyst_agent.
 create or replace function loci_api.delete_analyst_agent(p_login name) returns void
 language plpgsql volatile security definer set search_path = ''
 as $$

@@ -44,10 +44,10 @@ comment on function loci_api.set_grant(text, uuid, text, timestamptz) is
     'Give an agent a role in a namespace, until a moment or for good, or invite it; returns the grant and whether it '
     'is new. Admin. Errors: 42501, P0002, 22023, 23505.';
 
--- Put a grant in force, or invite. One that is in force is changed: what an agent accepts is the namespace, whose
--- admins may then give it more there, or less; what it gets is in their namespace alone, and it may leave.
--- p_managed: whoever asks may accept for the agent, so a new one is in force at once. One that has expired is over:
--- of an agent that is not managed it becomes an invitation. The caller holds lock_grants.
+-- Put a grant in force, or invite. A grant in force is changed: an agent accepts the namespace, whose admins may then
+-- give it more or less there, and it may leave. p_managed: whoever asks may accept for the agent, so a new one is in
+-- force at once. One that has expired is over: of an agent that is not managed it becomes an invitation. The caller
+-- holds lock_grants.
 create or replace function loci_internal.give_grant(p_namespace_id integer, p_agent uuid, p_role text,
                                                     p_expires_at timestamptz, p_managed boolean) returns void
 language plpgsql volatile set search_path = ''

@@ -121,9 +121,9 @@ comment on function loci.list_passes(text, integer, uuid, text, uuid) is
     'P0002, 22023.';
 
 -- Reports of dry runs say in words what would be written, since there is no memory to look up, and reasons of refusals
--- may quote what a model made of turns of conversation. Once something was erased, or a conversation deleted (p_turns:
--- its turns), the former say only how much it would have been, since whose words they were cannot be told; of passes
--- that read these turns the latter go. Reads the reports of the namespace, which are kept for job_days.
+-- may quote what a model made of turns of conversation. After an erasure, or the deletion of a conversation (p_turns:
+-- its turns), reports of dry runs say only how much would be written, since nobody can tell whose words they hold;
+-- passes that read these turns lose their reasons. Reads the reports of the namespace, which are kept for job_days.
 create or replace function loci_internal.erase_pass_plans(p_namespace_id integer, p_turns bigint[] default '{}')
 returns void
 language sql volatile set search_path = ''

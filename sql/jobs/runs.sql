@@ -126,9 +126,9 @@ comment on function loci_api.report_job_progress(text, uuid, integer, jsonb) is
 -- however late its own signs come, and so is who gave one while this function ran. Those that were lost together
 -- are tried again one after the other, a pause apart: whichever killed the worker does not take the others with it once
 -- more. Each is taken over once, also when several look at once. A job whose transaction is still open on the server is
--- left until that has ended; one that was over is only taken off the queue. Calls of models that it was in the middle
--- of end at what they usually take. Lost workers are forgotten. A sign from the future was given before the clock was
--- set back: it counts as one of now. Security definer; the operator's. Errors: 42501.
+-- left until that has ended; one that was over is only taken off the queue. Its running calls of models end with the
+-- usual usage. Lost workers are forgotten. A sign from the future was given before the clock was set back: it counts as
+-- one of now. Security definer; the operator's. Errors: 42501.
 create or replace function loci_api.take_over_jobs(
     p_worker bigint, p_lost_after double precision, p_attempts integer, p_backoff double precision default 10,
     p_backoff_limit double precision default 3600)

@@ -1,7 +1,7 @@
 -- Observations that follow their memories: withdrawn, carried, released.
 
 -- Trigger: memories were forgotten, restored, ended or corrected, and what rests on them follows in the same
--- transaction. An edge lasts no longer than what says so (fold_spells). Forgotten ones no longer count as mentions or
+-- transaction. An edge lasts no longer than its evidence (fold_spells). Forgotten ones no longer count as mentions or
 -- observations of their entities, or do again; those that nothing else shows are hidden (hide_entities). Their
 -- observations of edges are withdrawn, unless a memory that was made of one (carried_by) is
 -- active, and come back with it; so do those that they carry for others. Edges, and what they had ended, are reckoned

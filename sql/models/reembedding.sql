@@ -2,9 +2,9 @@
 
 -- Begin to fill a model behind the active one: from the commit on, all that is written waits for a vector of both. A
 -- model that is being filled already is joined. p_chosen: somebody asked for it by name. p_indexes makes its indexes
--- now, while it is empty: for who cannot build them concurrently, and has little to fill. Writers wait for a moment.
--- Security definer; the operator's. Errors: 42501, 22023 (no model is active, this one is, another is being filled,
--- vectors of an earlier use are left, other dimensions), 55P03 (writers did not let go).
+-- now, while it is empty: for callers that cannot build them concurrently, with little to fill. Writers wait for a
+-- moment. Security definer; the operator's. Errors: 42501, 22023 (no model is active, this one is, another is being
+-- filled, vectors of an earlier use are left, other dimensions), 55P03 (writers did not let go).
 create or replace function loci_api.begin_reembedding(
     p_name text, p_dimensions integer, p_asks integer default null, p_chosen boolean default true,
     p_indexes boolean default false)

@@ -130,9 +130,8 @@ comment on function loci_api.preview_undo(text, uuid, integer) is
     '40001, 22023.';
 
 -- Which aspects, attributes and decisions of an operation are neither as it left them nor as it found them? For an
--- attribute its statements count, not what follows from them: a later fact that superseded it is no change of it. An
--- attribute that it wrote and that is deleted by now is no matter, nor is an aspect that it wrote: aspects stay.
--- Primary keys.
+-- attribute its statements count, not what follows from them: a later fact that superseded it is no change of it.
+-- Attributes that it wrote and that are deleted by now do not matter, nor do its aspects: aspects stay. Primary keys.
 create or replace function loci_internal.attributes_changed_since(p_namespace_id integer, p_operation uuid)
 returns setof uuid
 language sql stable set search_path = '' set enable_seqscan = off

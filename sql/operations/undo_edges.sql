@@ -3,7 +3,7 @@
 -- Edges become what they were before an operation. Its evidence goes: an edge that rests on nothing else is taken back,
 -- another is recorded anew with the rest; one that it took back is recorded anew. So each moment keeps its answer
 -- (known_at), as with merges; and what had made way for an edge goes on. Then strength, aspect and metadata that it
--- changed are as before. Merges that moved such an edge can still be undone: edge_moves goes on. Locks like every
+-- changed are as before. Merges that moved such an edge can still be undone: edge_moves follows it. Locks like every
 -- writer: the ends are locked (lock_undone), then edges in order of id. p_left: edges to leave alone. Returns how
 -- many were taken back, came back or changed.
 create or replace function loci_internal.undo_edges(p_namespace_id integer, p_operation uuid, p_left uuid[])

@@ -1,7 +1,7 @@
 -- Views of changes and operations.
 
--- The change feed, as list_changes has it, for any condition. Under the policies: rows of granted namespaces only. Ask
--- for what comes after a position of one namespace and it is a range of the primary key.
+-- The change feed, as list_changes has it, for any condition. Under the policies: rows of granted namespaces only. A
+-- query for changes of one namespace after a position is a range of the primary key.
 create or replace view loci.changes with (security_invoker = true) as
 select n.name as namespace, c.position, c.kind, c.action, c.subject_id, c.operation_id,
        (select o.agent_id from loci_data.operations o where o.namespace_id = c.namespace_id and o.id = c.operation_id

@@ -5,10 +5,10 @@
 -- 30 memories count, by ln(N / df) / df; half where it is one word that was only read out of texts; twice where the
 -- memory reached begins with the name: what begins with a name is about it. So a hit that begins with a name of the
 -- question counts by itself, by 1. A question that names nothing known, or nothing that a hit mentions, gets nothing:
--- the arm is out of its way (docs/design/recall.md). A hit whose names are still to be found counts with the known
--- names of its text, as it will when they are: the cost of question_names for each that waits. Index ranges of
--- memory_mentions by memory and by entity. p_documents are the best hits, best first; p_names, p_entity_ids and
--- p_memory_ids: what question_names finds in the question, where that is known. Errors: 42501, P0002, 22023.
+-- the arm is out of its way (docs/design/recall.md). A hit still to be read for names counts with the known names of
+-- its text: the cost of question_names for each. Index ranges of memory_mentions by memory and by entity. p_documents
+-- are the best hits, best first; p_names, p_entity_ids and p_memory_ids: what question_names finds in the question,
+-- where that is known. Errors: 42501, P0002, 22023.
 create or replace function loci_api.memories_sharing_names(
     p_namespace text, p_query text, p_documents bigint[], p_limit integer default null, p_filter jsonb default '{}',
     p_as_of timestamptz default null, p_known_at timestamptz default null, p_names text[] default null,

@@ -3,9 +3,9 @@
 -- First half of a recall: the arms that start from the question, in one statement: lexical, vector (where a vector is
 -- given, or words with theirs, which weigh_question joins), graph, and walk; the entities that the question names, and
 -- the constraints of these and the pinned ones, which no choice of arms leaves out. Both times apply to all: names,
--- aliases and merges are those known at p_known_at, and entities are those seen by p_as_of. The arms start from what
--- the question named then and from what that has become since, which has its mentions. Arrays are parallel, best first;
--- ids are document numbers, which are short to send and quick to fuse. Paths only where p_explain. took_ms:
+-- aliases and merges are those known at p_known_at, and entities are those seen by p_as_of. The arms start from the
+-- entities named then and from those that they were merged into since, which have their mentions. Arrays are parallel,
+-- best first; ids are document numbers, which are short to send and quick to fuse. Paths only where p_explain. took_ms:
 -- milliseconds for lexical, vector, names in the question, graph and walk with constraints, null for what did not take
 -- part. p_model_id: the model that made the vectors. Where another one is active by now the vector takes no part;
 -- model_id is the active one, so that the caller can embed anew. null: not known, it counts as the active one's.

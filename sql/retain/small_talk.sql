@@ -65,8 +65,8 @@ comment on function loci_internal.is_bare_phrase(text, boolean, boolean, text[])
     'Whether a sentence is a short phrase without a word of structure.';
 
 -- Which languages may a text be in that is neither English nor German; null: it is one of these? It has letters or
--- signs that both have not, or its little words are more often those of others; they are named that have most of them,
--- or all where it has none. Pure.
+-- signs that neither uses, or its little words are more often those of others; languages with most of these words are
+-- named, or all if it has none. Pure.
 create or replace function loci_internal.foreign_languages(p_text text) returns text[]
 language plpgsql immutable parallel safe set search_path = ''
 as $$
@@ -201,7 +201,7 @@ as $$
 $$;
 comment on function loci_internal.offers_help(text) is 'Whether a folded sentence only offers help.';
 
--- Does a folded sentence ask for something, and tell nothing beside? Pure, inlines.
+-- Is a folded sentence only a request? Pure, inlines.
 create or replace function loci_internal.asks_for_something(p_said text) returns boolean
 language sql immutable parallel safe
 as $$

@@ -14,9 +14,9 @@ $$;
 comment on function loci_internal.bound_space(integer) is
     'Path that the caller''s writes to working memory are kept to; null: nothing keeps them.';
 
--- The path that the key of this transaction was made to write under. A maker of keys says so for the home of their
--- agents alone: elsewhere the space may be somebody's. Where the operator has made the key it counts everywhere. Reads
--- loci.space and loci.space_namespace, which loci_api.begin_request sets. Inlined.
+-- The path that the key of this transaction was made to write under. The space of a key counts at its agent's home
+-- alone: elsewhere it may be somebody else's. A key made by the operator counts everywhere. Reads loci.space and
+-- loci.space_namespace, which loci_api.begin_request sets. Inlined.
 create or replace function loci_internal.key_space(p_namespace_id integer) returns text
 language sql stable
 as $$

@@ -109,10 +109,9 @@ comment on function loci_api.service_metrics() is
     'changes) with what waits, at most 100,000, and since when; beside it invalid indexes, connections in use and at '
     'most. Operator only.';
 
--- What waits for the worker? Asked four times a second by each process that works, so that what others write is seen,
--- instead of a look by each kind of work: of the vectors those of the active model, of the feed what was written and
--- has no position. A probe of an index each (of vectors: of each namespace that waits). Security definer; the
--- operator's.
+-- What waits for the worker? Each working process asks this four times a second, instead of one look for each kind of
+-- work: of the vectors those of the active model, of the feed what was written and has no position. A probe of an index
+-- each (of vectors: of each namespace that waits). Security definer; the operator's.
 create or replace function loci_api.waiting_work(out feed boolean, out names boolean, out vectors boolean)
 language plpgsql stable security definer set search_path = '' set enable_seqscan = off
 as $$

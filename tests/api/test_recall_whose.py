@@ -97,7 +97,7 @@ def test_first_person_statements_of_others_do_not_answer_about_oneself(api: Api)
     assert api.recall("Where do I live?", user="ben")["relevance"] < 0.3
 
 
-def test_the_latest_of_one_party_takes_no_place_of_anothers(api: Api) -> None:
+def test_the_latest_statement_of_a_party_displaces_none_of_another(api: Api) -> None:
     for user in ("ada", "bo"):
         api.post("/retain", {"content": f"I drink tea{' with milk' if user == 'bo' else ''}.", "user": user})
     told(api)

@@ -301,7 +301,7 @@ def test_a_decision_says_why(world: World) -> None:
 
 @pytest.mark.row("S7")
 @pytest.mark.parametrize("valid_to", [None, day(90_000)])
-def test_undoing_what_was_applied_gives_back_what_was(world: World, valid_to: datetime | None) -> None:
+def test_undoing_an_applied_decision_restores_the_facts(world: World, valid_to: datetime | None) -> None:
     old = add(world, "Alice lives in Paris", valid_from=day(0), **({"valid_to": valid_to} if valid_to else {}))
     before = attribute(world, old["id"])
     add(world, "Alice lives in Berlin", valid_from=day(100))

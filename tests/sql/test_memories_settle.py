@@ -141,7 +141,7 @@ def test_two_true_memories_both_stay(world: World, pair: tuple[Row, Row]) -> Non
     assert (world.visible(), links(world, newer["id"]), unsettled(world)) == ([OLD, NEW], {"both_true"}, [])
 
 
-def test_the_older_one_that_is_true_from_later_on_ends_where_it_begins(world: World) -> None:
+def test_a_replaced_memory_that_begins_later_ends_where_it_begins(world: World) -> None:
     older, newer = world.write(OLD, valid_from=day(200)), world.write(NEW, valid_from=day(100))
     (_, shown) = settle(world, newer["id"], older["id"])
     assert (shown["valid_from"], shown["valid_to"]) == (day(200), day(200))

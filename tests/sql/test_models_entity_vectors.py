@@ -230,7 +230,9 @@ def test_the_index_finds_what_the_exact_scan_finds(large: tuple[World, dict[UUID
 
 
 @pytest.mark.release
-def test_a_type_in_a_large_namespace_returns_all_there_is(large: tuple[World, dict[UUID, int], NDArray[np.float32]]) -> None:
+def test_a_search_by_type_in_a_large_namespace_returns_all_of_the_type(
+    large: tuple[World, dict[UUID, int], NDArray[np.float32]],
+) -> None:
     world, _, vectors = large
     assert len(similar(world, vectors[3], 600, type="rare")) == 220
 

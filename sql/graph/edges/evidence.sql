@@ -84,9 +84,9 @@ comment on function loci_internal.evidence_span(integer, uuid, uuid[], timestamp
 
 -- What do the observations of an edge add up to, of those dated until a moment and recorded until another? The first
 -- sets confidence; a later one in a new conversation sets it anew, by the reinforcement that was in force when it
--- was recorded, and decay counts from there; one in a conversation that spoke before only counts. A correction is
--- not counted, and sets what it states; before the first observation it says nothing. No observations: null and 0. A
--- pure function of the evidence; the order of telling does not matter. Index edge_observations_edge; about 1 µs an
+-- was recorded, and decay counts from there; one in a conversation that spoke before only counts. A correction is not
+-- counted, and sets what it states; before the first observation it has no effect. No observations: null and 0. A pure
+-- function of the evidence; the order of telling does not matter. Index edge_observations_edge; about 1 µs an
 -- observation.
 create or replace function loci_internal.edge_figures(
     p_namespace_id integer, p_edge_id uuid, p_as_of timestamptz, p_known_at timestamptz,

@@ -6,9 +6,9 @@
 --   gone   those that at_id loses by it
 --   base_id  which edge says what it says: itself, unless others were given a part of it since
 --   own_id   the kept entity's own edge that it met
--- An observation is known by its origin. One by a memory that also said the kept entity's own edge is there once: it
--- stays, and goes back too. Fields of an edge between the two entities that nobody has been given since stay at the
--- edge itself (leftovers_of_loops).
+-- An observation is known by its origin. If a memory stated the kept entity's own edge as well, its observation exists
+-- once: it stays, and goes back too. Fields of an edge between the two entities that nobody has been given since stay
+-- at the edge itself (leftovers_of_loops).
 create or replace function loci_internal.edges_moved_by_merge(p_namespace_id integer, p_merge_id uuid)
 returns table (old_id uuid, at_id uuid, base_id uuid, own_id uuid, believed boolean, back uuid[], gone uuid[])
 language sql stable set search_path = '' set enable_seqscan = off
