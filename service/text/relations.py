@@ -135,7 +135,8 @@ class Asked:
 
     `words` say of whom; SELF: the one who asks. `phrase`: the words after the last article; its first words count where there is
     no name. `cues`: a pattern of what tells it; None: no relation that is known. `simple`: it asks one thing of one, so that
-    values of one kind, and words of change, tell the same. `numbers`: those of the question; with one values say nothing. `said`:
+    values of one kind, and words of change, tell the same. `numbers`: those of the question; with a number, values do not decide.
+    `said`:
     words that are not little, where it is simple; those that do not say of whom tell it.
     """
 

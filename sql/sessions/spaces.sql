@@ -27,7 +27,7 @@ comment on function loci_internal.key_space(integer) is
     'Path in working memory that the key of this transaction was made for, where it counts; null: none.';
 
 -- Is this space the caller's alone: agent/ and its id, or the very one that its key was made for? Under a key of one
--- segment spaces are taken by who writes them first (reserve_working_memory_slot).
+-- segment the first writer takes a space (reserve_working_memory_slot).
 create or replace function loci_internal.owns_space(p_namespace_id integer, p_space text) returns boolean
 language sql stable
 as $$

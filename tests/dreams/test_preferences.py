@@ -172,7 +172,7 @@ def test_a_preference_that_touches_them_says_so(sleeper: Sleeper) -> None:
     assert written["metadata"]["requires_user_permission"] == "true"
 
 
-def test_it_is_enough_that_a_turn_behind_it_touches_them(sleeper: Sleeper) -> None:
+def test_a_sensitive_cited_turn_suffices_for_a_permission(sleeper: Sleeper) -> None:
     sleeper.say("Send the bank statements as PDF!")
     infer(sleeper, preference("User wants statements as PDF", 1, strength="strong"))
     assert sleeper.preferences()[0]["metadata"]["requires_user_permission"] == "true"

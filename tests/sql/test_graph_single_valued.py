@@ -63,7 +63,7 @@ def test_one_batch_is_as_good_as_three_writes(world: World, order: tuple[int, ..
     assert [at(world, day(100 * n + 50)) for n in range(3)] == [[city] for city in cities]
 
 
-def test_seen_again_later_the_old_target_is_the_one(world: World) -> None:
+def test_an_old_target_observed_again_later_holds_again(world: World) -> None:
     declare(world)
     observe(world, lives("Paris", 0))
     observe(world, lives("Berlin", 100))

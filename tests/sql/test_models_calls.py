@@ -139,7 +139,7 @@ def test_a_call_ends_once(world: World) -> None:
 
 
 @pytest.mark.parametrize("wrong", [{"purpose": "Not One"}, {"purpose": ""}, {"model": ""}, {"prompt": -1}])
-def test_a_call_of_no_form_is_refused(world: World, wrong: dict[str, Any]) -> None:
+def test_a_call_with_an_invalid_reservation_is_refused(world: World, wrong: dict[str, Any]) -> None:
     with pytest.raises(CheckViolation):
         reserve(world, **wrong)
 

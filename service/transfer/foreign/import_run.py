@@ -36,7 +36,7 @@ async def import_spool(
 
 
 async def _read_records(process: Reading, frames: AsyncIterator[Frame], notes: ImportNotes) -> AsyncIterator[tuple[Record, int]]:
-    """The records that are said, with the bytes that weigh; at the end what is noted of the whole."""
+    """The records of the process with their sizes in bytes; its notes on the whole are merged at the end."""
     async for frame in frames:
         if frame[0] == "end":
             notes.merge_notes(ImportNotes.from_json(frame[1]))

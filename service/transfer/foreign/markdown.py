@@ -23,7 +23,7 @@ SCHEME = re.compile(r"^[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 
 
 class _Loader(yaml.SafeLoader):  # type: ignore[misc]
-    """YAML without anchors, of which a few lines could make a text without end, and of few levels, of which each token costs."""
+    """YAML without anchors, as a few lines of them could expand without end, and with few levels, as each costs."""
 
     def fetch_flow_collection_start(self, kind: type[yaml.tokens.Token]) -> None:
         if self.flow_level >= DEEPEST:

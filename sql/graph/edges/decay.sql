@@ -35,12 +35,11 @@ $$;
 comment on function loci_internal.decay_rate(integer, text) is
     'Decay rate per day of an edge type in a namespace.';
 
--- The rates and settings that a writer of edges goes by, held: a change of them that commits from now on waits for this
--- transaction before it moves edges.fades_at (recalculate_decay_batch), so that no moment reckoned from old rates is
--- left behind.
--- Nobody waits here for more than the instant in which a change begins. The lock is on the version: writers after a
--- change lock the next one, and do not queue behind those who wait for the old. Called before anything that reckons
--- fades_at to store it;
+-- The rates and settings that a writer of edges uses, under a shared lock: a change of them that commits from now on
+-- waits for this transaction before it moves edges.fades_at (recalculate_decay_batch), so that no moment reckoned from
+-- old rates is left behind. Nobody waits here for more than the instant in which a change begins. The lock is on the
+-- version: writers after a change lock the next one, and do not queue behind those who wait for the old. Called before
+-- anything that reckons fades_at to store it;
 create or replace function loci_internal.lock_decay_rates(p_namespace_id integer, out rate double precision,
                                                           out rates jsonb, out threshold double precision,
                                            out reinforcement text)
