@@ -139,21 +139,24 @@ def test_no_text_costs_a_route_its_square(quiet: Service, path: str) -> None:
         assert [found for unit in UNITS[nth % 4 :: 4] if (found := is_square(lambda text: answered(api, path, text), unit))] == []
 
 
+def held_by(api: Api, path: str, text: str) -> float:
+    """How long the request keeps the loop, in seconds of a processor."""
+    assert api.service.loop is not None
+    with watched(api.service.loop) as most:
+        answered(api, path, text)
+    return most.thread
+
+
 @pytest.mark.parametrize("path", ROUTES)
 def test_no_text_keeps_the_loop_from_others(quiet: Service, path: str) -> None:
-    assert quiet.loop is not None
     with new_api(quiet) as api:
         answered(api, path, "Alice")
         for unit in ("a1@", "a_b_", "Alice and "):  # words without number, of which few are different
-            held = []
-            for _ in range(3):
-                with watched(quiet.loop) as most:
-                    answered(api, path, unit * 3000)
-                held.append(most.thread)
-            assert min(held) < HELD, unit
+            assert any(held_by(api, path, unit * 3000) < HELD for _ in range(3)), unit  # others may have had the processor
 
 
-def test_words_of_a_question_cost_no_more_than_its_length() -> None:
+@pytest.mark.parametrize("unit", UNITS)
+def test_words_of_a_question_cost_no_more_than_its_length(unit: str) -> None:
     provider = StaticProvider()
 
     def cost(text: str) -> float:
@@ -161,7 +164,7 @@ def test_words_of_a_question_cost_no_more_than_its_length() -> None:
         provider.words(text)
         return time.thread_time() - began
 
-    assert [found for unit in UNITS if (found := is_square(cost, unit))] == []
+    assert is_square(cost, unit) is None
 
 
 @given(st.text("Alice don't \u0301\u0130ﬁ1@_.漢", max_size=60))
