@@ -167,7 +167,7 @@ def _read_found(row: JsonObject, arms: list[str], *, with_vector: bool) -> Found
     hits: dict[str, Hits] = {arm: _read_hits(row, arm) for arm in took_part}
     if row["walk_ids"]:
         hits["walk"] = _read_hits(row, "walk")
-    late, took = bool(row["walk_timed_out"]), _read_durations(row, ARM_STEPS)
+    late, took = bool(row["walk_timed_out"]), read_durations(row, ARM_STEPS)
     found = Found(hits, row["entities"] or [], row["constraints"] or [], late, took, row["model_id"])
     found.waits, found.waiting = row["waiting"] or 0, row["without_vector"] or []
     if row["question"] is not None:
@@ -177,7 +177,7 @@ def _read_found(row: JsonObject, arms: list[str], *, with_vector: bool) -> Found
     return found
 
 
-def _read_durations(row: Mapping[str, Any], steps: tuple[str, ...]) -> dict[str, float]:
+def read_durations(row: Mapping[str, Any], steps: tuple[str, ...]) -> dict[str, float]:
     """Seconds by step, of those that took part."""
     return {step: took / 1000 for step, took in zip(steps, row["took_ms"] or [], strict=False) if took is not None}
 
@@ -351,7 +351,7 @@ async def read_expansion(sent: Sent[ExpansionRow], seeds: list[int]) -> Expansio
         Coverage(shares, row["terms"], row["unknown"], row["memories"]),
         dict(zip(row["standing_ids"] or [], row["standings"] or [], strict=True)),
         dict(zip(row["time_ids"] or [], row["time_gaps"] or [], strict=True)),
-        _read_durations(row, EXPANSION_STEPS),
+        read_durations(row, EXPANSION_STEPS),
     )
 
 

@@ -105,16 +105,17 @@ class Caller:
         if self.state.reads is not None and (error is None or _is_answer(error)):
             self.request.state.server = server
 
-    async def read(self, work: Work, role: str | None = "reader", *, creates: bool = False) -> Any:
+    async def read(self, work: Work, role: str | None = "reader", *, creates: bool = False, single: bool = False) -> Any:
         """Run work that only reads, and return what it returns. Role None: the work authorizes for itself.
 
         A standby answers where one may, and the primary what it cannot. `creates`: it reads for a write, see `transaction`.
+        `single`: it runs one statement.
         """
         reads = self.state.reads
         standby = await reads.find_standby(self.owner, self.position) if reads and role in READING and not creates else None
         if reads is not None and standby is not None:
             try:
-                found = await standby.run_while_in_use(self._read_from(reads, standby, work, role))
+                found = await standby.run_while_in_use(self._read_from(reads, standby, work, role, single=single))
             except Exception as error:
                 if not reads.should_ask_primary(standby, error):
                     self._answered_by("standby", error)
@@ -122,11 +123,11 @@ class Caller:
             else:
                 self._answered_by("standby")
                 return found
-        async with self.transaction(role, creates=creates) as tx:
+        async with self.transaction(role, creates=creates, single=single) as tx:
             return await work(tx)
 
-    async def _read_from(self, reads: ReadRouter, standby: Standby, work: Work, role: str | None) -> Any:
-        async with self._open_transaction_on(standby.pool, role) as tx:
+    async def _read_from(self, reads: ReadRouter, standby: Standby, work: Work, role: str | None, *, single: bool) -> Any:
+        async with self._open_transaction_on(standby.pool, role, single=single) as tx:
             found = await work(tx)
         reads.note_answer()
         reads.notes.add_notes(self.key_hash, self.origin, tx.outcome.notes)

@@ -6,33 +6,44 @@ answer, the latest before the others, then other statements about him. No other 
 where a question asks for several things, only statements of the same exchange scores.
 """
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from db.recall import search
 from service.recall.fusion import order_by_score
+from service.recall.question import Question
 from service.recall.ranking import Ranking
 from service.recall.relevance import OTHERS
 from service.recall.sources import by_place, pack_hit
-from service.text.relations import find_asked_relation
+from service.text.relations import Asked, find_asked_relation
 from service.text.statements import MatchedStatements, Statement, match_statements
 
 AMONG = 30  # best hits that are looked at
 
 
+def find_relation(question: Question) -> Asked | None:
+    """What a question asks to be told of somebody as it is now; None: nothing of the kind."""
+    return find_asked_relation(question.query, past=question.scope.as_of is not None or question.scope.known_at is not None)
+
+
 async def put_newest_first(ranking: Ranking) -> Ranking:
     """The ranking with statements that tell the same in the order of their time; no round trip where the question asks for none."""
     scope = ranking.plan.question.scope
-    asked = find_asked_relation(ranking.plan.question.query, past=scope.as_of is not None or scope.known_at is not None)
+    asked = find_relation(ranking.plan.question)
     if asked is None:
         return ranking
     for place, documents in by_place(ranking.best_of(AMONG)).items():
-        tx = ranking.asked.sources[place].tx
-        rows = await search.short_statements(tx, documents=documents, scope=scope)
-        standings = ranking.fused.standings
-        each = [_make_statement(row, place, ranking) for row in rows]
-        statements = [statement for statement in each if standings.get(statement.key) not in OTHERS]
-        ranking = swap_scores(ranking, match_statements(statements, asked))
+        rows = await search.short_statements(ranking.asked.sources[place].tx, documents=documents, scope=scope)
+        ranking = order_statements(ranking, asked, rows, place)
     return ranking
+
+
+def order_statements(ranking: Ranking, asked: Asked, rows: Iterable[search.ShortStatement], place: int = 0) -> Ranking:
+    """The ranking with those of these statements that tell what is asked, in a namespace, in the order of their time."""
+    standings = ranking.fused.standings
+    each = [_make_statement(row, place, ranking) for row in rows]
+    statements = [statement for statement in each if standings.get(statement.key) not in OTHERS]
+    return swap_scores(ranking, match_statements(statements, asked))
 
 
 def _make_statement(row: search.ShortStatement, place: int, ranking: Ranking) -> Statement:

@@ -1,7 +1,8 @@
 """A recall from its question to its answer.
 
-One transaction ranks memories and reads them. Where a model has a say there is one before it (whose budget is used) and one after
-it (what was found is noted in the order that it has then). None is open while a model is asked.
+The common recall is one statement: see service/recall/one_call.py. Of any other, one transaction ranks memories and reads them.
+Where a model has a say there is one before it (whose budget is used) and one after it (what was found is noted in the order that it
+has then). None is open while a model is asked.
 """
 
 import time
@@ -14,6 +15,7 @@ from service.recall.answer import Answer, Pending, answer_of, note_recall
 from service.recall.auto_k import cut_to_auto_k
 from service.recall.log import may_be_in_log
 from service.recall.newest_first import put_newest_first
+from service.recall.one_call import may_be_one_call, recall_in_one_call
 from service.recall.passages import add_passages, long_results
 from service.recall.question import Question
 from service.recall.ranking import Ranking
@@ -22,12 +24,15 @@ from service.recall.rewrite import Read, rank_with, rewrite_question
 from service.resources import Resources
 
 
-async def recall_memories(resources: Resources, read: Read, question: Question) -> Answer:
-    """Find what answers a question. `read` runs a step in a transaction of the caller.
+async def recall_memories(resources: Resources, read: Read, question: Question, read_once: Read | None = None) -> Answer:
+    """Find what answers a question. `read` runs a step in a transaction of the caller, `read_once` one of one statement.
 
     With `question.namespaces` the transaction need not have entered any: each is authorized when it is asked.
     """
-    return (await recall_with_ranking(resources, read, question))[0]
+    answer = None
+    if read_once is not None and may_be_one_call(resources, question):
+        answer = await recall_in_one_call(resources, read_once, question)
+    return answer or (await recall_with_ranking(resources, read, question))[0]
 
 
 async def recall_with_ranking(resources: Resources, read: Read, question: Question) -> tuple[Answer, Ranking]:

@@ -107,7 +107,7 @@ def gather_evidence(
         shares, said, base = coverage.shares, None, pack_hit(place, "memory", 0)
         if (others or len(named) == 1) and (all_ := _root_of_squares(shares.values())):
             said = 1 - _root_of_squares(share for key, share in shares.items() if base | key in others) / all_
-        nearness = _cosine_above_mean(near[place], mean.get(place, 0.0), coverage.memories) if place in near else None
+        nearness = cosine_above_mean(near[place], mean.get(place, 0.0), coverage.memories) if place in near else None
         most, terms, unknown = max(shares.values(), default=0.0), coverage.terms, coverage.unknown
         evidence[place] = Evidence(most, nearness, terms, unknown, coverage.memories, said)
     return evidence
@@ -130,7 +130,7 @@ def _root_of_squares(shares: Iterable[float]) -> float:
     return sum(share * share for share in shares)
 
 
-def _cosine_above_mean(cosine: float, mean: float, memories: int) -> float:
+def cosine_above_mean(cosine: float, mean: float, memories: int) -> float:
     """How far a cosine stands above the mean of the namespace, over what is left to 1. A mean of few counts less."""
     mean *= memories / (memories + MEAN_FROM)
     return max(0.0, (cosine - mean) / (1 - mean)) if mean < 1 else 0.0

@@ -49,8 +49,11 @@ async def ask(body: RecallInput, caller: CallerDependency) -> Response:
     async def read_step(step: Work) -> Any:
         return await caller.read(step, role)
 
+    async def read_once(step: Work) -> Any:
+        return await caller.read(step, role, single=True)
+
     try:
-        answer = await recall_memories(resources, read_step, question)
+        answer = await recall_memories(resources, read_step, question, read_once)
     except (InsufficientPrivilege, NoDataFound):
         if question.namespaces != "*":
             raise

@@ -10,7 +10,7 @@ from service.observability.metrics import ARM_SECONDS, PHASE_SECONDS
 
 @contextmanager
 def time_phase(name: str) -> Iterator[None]:
-    """Time a phase (embed, arms, around), and make it a span."""
+    """Time a phase (embed, one_call; or arms, around), and make it a span."""
     started = time.perf_counter()
     with traces.span(f"recall {name}"):
         yield

@@ -19,15 +19,12 @@ comment on function loci_internal.bm25_score(double precision, double precision,
 -- of each term by the primary key of postings, then walks down the ranking until p_limit memories pass the filter:
 -- first among the best 4 × p_limit, and only if that did not suffice among all. Callers have checked the rights; it
 -- reads past the policies. Cost: about 0.4 µs a posting.
-create or replace function loci_internal.rank_text(p_namespace_id integer, p_query text,
+create or replace function loci_internal.rank_text(p_namespace_id integer, p_terms loci_internal.question_terms,
                                                    p_filter loci_internal.memory_filter, p_limit integer)
 returns table (id uuid, doc_id bigint, score double precision)
 language plpgsql stable set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off
 as $$
 declare
-    v_terms     bigint[];
-    v_documents double precision;
-    v_slope     double precision; -- k1 * b / mean length
     v_tried     integer := p_limit * 4;
     v_ids       uuid[];
     v_docs      bigint[];
@@ -36,31 +33,25 @@ declare
     v_ranges    integer[];
     v_slopes    double precision[];
 begin
-    select array_agg(t.term) into v_terms
-    from loci_data.namespaces n cross join lateral loci_internal.document_terms(n.language,
-        replace(left(p_query, 200000), '<', ' '), n.accents_kept) t where n.id = p_namespace_id;
-    select greatest(sum(c.documents), 1),
-           0.9 * greatest(sum(c.documents), 1) / greatest(sum(c.terms), 1) into v_documents, v_slope
-    from loci_data.corpus_counts c where c.namespace_id = p_namespace_id;
     select array_agg(r.range), array_agg(r.slope) into v_ranges, v_slopes
     from loci_data.lexical_ranges r where r.namespace_id = p_namespace_id;
     if v_ranges is not null then
         return query
         select s.id, s.doc_id, s.score
-        from loci_internal.search_ranges(p_namespace_id, v_ranges, v_slopes, v_terms, v_documents, v_slope, p_filter,
-                                         p_limit) s;
+        from loci_internal.search_ranges(p_namespace_id, v_ranges, v_slopes, p_terms.terms, p_terms.documents,
+                                         p_terms.slope, p_filter, p_limit) s;
         return;
     end if;
     loop
-        with block as materialized (  -- the weight of a term once for a block, not once for an entry
-            select t.size, t.entries, ln(1 + (greatest(v_documents, t.df) - t.df + 0.5) / (t.df + 0.5)) * 2.2 as weight
-            from (select p.size, p.entries, (sum(p.size) over (partition by p.term))::double precision as df
-                  from loci_data.postings p where p.namespace_id = p_namespace_id and p.term = any (v_terms)) t
+        with block as materialized (  -- term by term, so that equal documents have equal sums
+            select p.size, p.entries, w.weight from unnest(p_terms.terms, p_terms.weights) w(term, weight)
+            cross join lateral (select o.size, o.entries from loci_data.postings o
+                                where o.namespace_id = p_namespace_id and o.term = w.term offset 0) p
         ), entry as (
             select b.weight, unnest(b.entries) as entry from block b
         ), scored as (
             select entry >> 23 as doc_id,
-                   sum(weight / (1 + (0.3 + v_slope * (entry & 32767)) / (entry >> 15 & 255))) as score
+                   sum(weight / (1 + (0.3 + p_terms.slope * (entry & 32767)) / (entry >> 15 & 255))) as score
             from entry group by 1
         ), passed as (  -- looked up from the best down, and no further than needed
             select m.id, b.score, b.doc_id
@@ -80,7 +71,8 @@ begin
     end loop;
     return query select u.id, u.doc_id, u.score from unnest(v_ids, v_docs, v_scores) u(id, doc_id, score);
 end $$;
-comment on function loci_internal.rank_text(integer, text, loci_internal.memory_filter, integer) is
+comment on function loci_internal.rank_text(integer, loci_internal.question_terms, loci_internal.memory_filter,
+                                            integer) is
     'Memories by exact BM25 over a question''s terms (OR), best first.';
 
 -- The documents of ranges whose sum of impacts is above a floor, with their exact scores: frequencies are read back
@@ -165,7 +157,9 @@ declare
     v_filter loci_internal.memory_filter := loci_internal.resolve_filter(v_ns, p_filter, p_as_of, p_known_at);
     v_limit  integer := coalesce(p_limit, (loci_internal.settings(v_ns) ->> 'depth')::integer);
 begin
-    return query select r.id, r.doc_id, r.score from loci_internal.rank_text(v_ns, p_query, v_filter, v_limit) r;
+    return query
+    select r.id, r.doc_id, r.score
+    from loci_internal.rank_text(v_ns, loci_internal.weigh_terms(v_ns, p_query, null), v_filter, v_limit) r;
 end $$;
 comment on function loci.search_text(text, text, integer, jsonb, timestamptz, timestamptz) is
     'Memories by exact BM25 over the question''s terms (OR), best first. Filters, as_of and known_at apply before the '

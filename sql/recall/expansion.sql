@@ -9,18 +9,20 @@
 -- (hit_standings); p_user: who asks; unknown: terms of the question that no memory here has; memories: how many there
 -- are. p_from, p_to: the time that the question asks about; time_ids and time_gaps: days between it and documents and
 -- neighbours (days_from_period). Arms of which a namespace has nothing (hierarchy and links, names) are not asked, nor
--- are shared names where one whom the question names speaks: he is named so often that they say little.
--- took_ms: milliseconds for neighbours, hierarchy, shared names; null for what did not take part. Security definer;
--- checks first.
+-- shared names where one whom the question names speaks: he is named so often that they say little. took_ms:
+-- milliseconds for neighbours, hierarchy, shared names; null for what did not take part. Security definer; checks
+-- first.
 create or replace function loci_api.expand_recall_hits(
     p_namespace text, p_query text, p_documents bigint[], p_seeds bigint[], p_arms text[], p_filter jsonb default '{}',
     p_as_of timestamptz default null, p_known_at timestamptz default null, p_user text default null,
-    p_from timestamptz default null, p_to timestamptz default null)
+    p_from timestamptz default null, p_to timestamptz default null,
+    p_terms loci_internal.question_terms default null)
 returns table (near_of bigint[], near_ids bigint[], near_distances integer[], near_sources text[],
                share double precision,
                hierarchy_ids bigint[], hierarchy_scores double precision[], hierarchy_paths jsonb,
                linked_ids bigint[], linked_scores double precision[], linked_paths jsonb, took_ms real[],
-               covered real[], terms integer, unknown integer, memories bigint, standing_ids bigint[], standings text[],
+               covered double precision[], terms integer, unknown integer, memories bigint, standing_ids bigint[],
+               standings text[],
                time_ids bigint[], time_gaps double precision[])
 language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
@@ -33,6 +35,8 @@ declare
     v_names    text[] := '{}';  -- that the question has, of entities or of a memory that alone has it
     v_entities uuid[] := '{}';
     v_memories uuid[] := '{}';
+    v_terms    loci_internal.question_terms := case when p_terms is null
+        then loci_internal.weigh_terms(v_ns, p_query, null) else p_terms end;
 begin
     if v_named then
         select coalesce(array_agg(q.name), '{}'), coalesce(array_agg(q.entity_id), '{}'),
@@ -68,8 +72,10 @@ begin
     end if;
     took_ms := took_ms || (case when 'graph' = any (p_arms) then 1000 * extract(epoch from clock_timestamp() - v_at)
                            end)::real;
-    select c.covered, c.terms, c.unknown, c.memories into covered, terms, unknown, memories
-    from loci_internal.question_coverage(v_ns, p_query, p_seeds[1:20]) c;
+    covered := loci_internal.question_coverage(v_ns, v_terms, p_seeds[1:20]);
+    terms := v_terms.counted;
+    unknown := v_terms.unknown;
+    memories := v_terms.documents;
     if p_from is not null then
         select array_agg(g.doc_id), array_agg(g.days) into time_ids, time_gaps
         from loci_internal.days_from_period(v_ns, p_documents || near_ids, p_from, p_to) g;
@@ -77,25 +83,10 @@ begin
     return next;
 end $$;
 comment on function loci_api.expand_recall_hits(text, text, bigint[], bigint[], text[], jsonb, timestamptz,
-                                                timestamptz, text, timestamptz, timestamptz) is
+                                                timestamptz, text, timestamptz, timestamptz,
+                                                loci_internal.question_terms) is
     'Surroundings of the best hits of a recall: neighbours in their sessions, hierarchy and links, memories that '
     'share rare names; how much of the question each says; one row of parallel arrays.';
-
--- How many days lie between a time and each of some memories? 0: it began to be true then, or was true then and is no
--- more; negative: before. One scan of the index of document numbers.
-create or replace function loci_internal.days_from_period(p_namespace_id integer, p_documents bigint[],
-                                                          p_from timestamptz, p_to timestamptz)
-returns table (doc_id bigint, days double precision)
-language sql stable set search_path = ''
-as $$
-    select m.doc_id, case when m.valid_from < p_to and coalesce(m.valid_to, m.valid_from) >= p_from then 0
-                          when m.valid_from < p_from then extract(epoch from m.valid_from - p_from) / 86400
-                          else extract(epoch from m.valid_from - p_to) / 86400 end
-    from loci_data.memories m
-    where m.namespace_id = p_namespace_id and m.doc_id = any (p_documents) and isfinite(m.valid_from)
-$$;
-comment on function loci_internal.days_from_period(integer, bigint[], timestamptz, timestamptz) is
-    'Days between a time and the beginning of memories.';
 
 -- Which memories were said just before and after these, in the same session? Up to two on each side, visible and
 -- passing the filters, with who said it; and each of these itself, at distance 0. Two short ranges of the index
@@ -107,6 +98,11 @@ language plpgsql stable set search_path = '' set plan_cache_mode = force_generic
 set enable_seqscan = off
 as $$
 begin
+    if not exists (select from loci_data.memories m where m.namespace_id = p_namespace_id and m.session_id is not null)
+       and not exists (select from loci_data.memories m where m.namespace_id = p_namespace_id
+                       and m.source is not null) then
+        return;
+    end if;
     return query
     select m.doc_id, n.doc_id, n.distance::integer, n.source
     from (select o.doc_id, o.session_id, o.valid_from, o.source from loci_data.memories o

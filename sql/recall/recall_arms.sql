@@ -11,14 +11,15 @@
 -- model_id is the active one, so that the caller can embed anew. null: not known, it counts as the active one's.
 -- waiting, without_vector: memories that wait for their vectors (see memories_without_vector), null for none, also
 -- where the question has no vector either; question is the vector of the question then. vector_mean: the mean cosine of
--- the question with this namespace, null where no mean is kept. Caller, settings and filter are resolved once, and arms
--- that have nothing to find here are not asked (no names, no aspects, nothing that waits: a probe each). The lexical
--- arm goes twice as deep as the others, because hits of the graph also have words of the question. Security definer;
--- checks first.
+-- the question with this namespace, null where no mean is kept. p_terms: as weigh_terms has them; null: it is asked.
+-- Caller, settings and filter are resolved once, and arms that have nothing to find here are not asked (no names, no
+-- aspects, nothing that waits: a probe each). The lexical arm goes twice as deep as the others, because hits of the
+-- graph also have words of the question. Security definer; checks first.
 create or replace function loci_api.recall_arms(
     p_namespace text, p_query text, p_embedding real[], p_arms text[], p_filter jsonb default '{}',
     p_as_of timestamptz default null, p_known_at timestamptz default null, p_explain boolean default false,
-    p_model_id smallint default null, p_words text[] default null, p_word_vectors vector[] default null)
+    p_model_id smallint default null, p_words text[] default null, p_word_vectors vector[] default null,
+    p_terms loci_internal.question_terms default null)
 returns table (lexical_ids bigint[], lexical_scores double precision[], vector_ids bigint[],
                vector_scores double precision[],
                graph_ids bigint[], graph_scores double precision[], graph_paths jsonb,
@@ -36,10 +37,12 @@ declare
     v_depth  integer := loci_internal.setting_number(v_ns, 'depth');
     v_filter loci_internal.memory_filter := loci_internal.resolve_filter(v_ns, p_filter, p_as_of, p_known_at);
     v_named  uuid[];
+    v_terms  loci_internal.question_terms := case when p_terms is null
+        then loci_internal.weigh_terms(v_ns, p_query, p_words) else p_terms end;
 begin
     if 'lexical' = any (p_arms) then
         select array_agg(s.doc_id), array_agg(s.score) into lexical_ids, lexical_scores
-        from loci_internal.rank_text(v_ns, p_query, v_filter, 2 * v_depth) s;
+        from loci_internal.rank_text(v_ns, v_terms, v_filter, 2 * v_depth) s;
     end if;
     took_ms := took_ms || (case when 'lexical' = any (p_arms) then 1000 * extract(epoch from clock_timestamp() - v_at)
                            end)::real;
@@ -47,7 +50,7 @@ begin
     model_id := (select m.id from loci_data.embedding_models m where m.active);
     if (p_embedding is not null or p_words is not null) and (p_model_id is null or p_model_id = model_id) then
         if p_words is not null then
-            v_query := loci_internal.weigh_question(v_ns, model_id, p_words, p_word_vectors)::real[];
+            v_query := loci_internal.weigh_question(v_ns, model_id, v_terms, p_word_vectors)::real[];
         end if;
         select array_agg(s.doc_id), array_agg(s.score) into vector_ids, vector_scores
         from loci_internal.nearest_memories(v_ns, v_query, v_filter, p_filter = '{}' and p_known_at is null,
@@ -105,7 +108,7 @@ begin
     return next;
 end $$;
 comment on function loci_api.recall_arms(text, text, real[], text[], jsonb, timestamptz, timestamptz, boolean,
-                                         smallint, text[], vector[]) is
+                                         smallint, text[], vector[], loci_internal.question_terms) is
     'Arms of a recall that start from the question: one row of parallel arrays, best first, null for an arm that did '
     'not take part or found nothing; entities named, and constraints; what each took; the active embedding model.';
 

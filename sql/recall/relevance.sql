@@ -1,36 +1,16 @@
 -- Relevance: coverage of a question's terms, windows of a text.
 
--- Which share of a question's terms do these memories have? For each of p_documents the share of the question's terms
--- that it has, by their rarity (the idf of BM25, as if 200 more memories had none of them: what is rare among two says
--- nothing): 1 for one that has them all, null where the question has no terms. terms: how many it has; unknown: those
--- that no memory here has. memories: how many there are. Terms in more than 5,000 memories weigh little and cost much:
--- they are left out, unless there are no others. Reads the blocks of the terms that stay, about 0.1 µs a posting, and
--- of each range that has some of these memories a vector a term.
-create or replace function loci_internal.question_coverage(p_namespace_id integer, p_query text, p_documents bigint[])
-returns table (covered real[], terms integer, unknown integer, memories bigint)
+-- Which share of a question's terms do these memories have? For each of p_documents the share of those (told) that
+-- it has, by their weights: 1 for one that has them all, null where the question has no terms. Reads the blocks of the
+-- terms, about 0.1 µs a posting, and of each range that has some of these memories a vector a term.
+create or replace function loci_internal.question_coverage(
+    p_namespace_id integer, p_terms loci_internal.question_terms, p_documents bigint[]) returns double precision[]
 language plpgsql stable set search_path from current set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 as $$
 declare
-    v_terms   bigint[];
-    v_weights double precision[];
-    v_sum     double precision;
+    v_covered double precision[];
 begin
-    select greatest(sum(c.documents), 1) into memories from loci_data.corpus_counts c
-    where c.namespace_id = p_namespace_id;
-    with counted as materialized (
-        select t.term, f.df, ln(1 + (greatest(memories, f.df) + 200 - f.df + 0.5) / (f.df + 0.5)) as weight
-        from loci_data.namespaces n
-        cross join lateral loci_internal.document_terms(n.language, replace(left(p_query, 200000), '<', ' ')) t
-        cross join lateral loci_internal.document_frequency(p_namespace_id, t.term) f
-        where n.id = p_namespace_id
-    ), least as materialized (
-        select greatest(5000, min(c.df)) as df from counted c
-    )
-    select array_agg(c.term) filter (where c.df > 0), array_agg(c.weight) filter (where c.df > 0),
-           sum(c.weight), (select count(*) from counted), (select count(*) from counted o where o.df = 0)
-    into v_terms, v_weights, v_sum, terms, unknown
-    from counted c cross join least l where c.df <= l.df;
     with placed as materialized (  -- those that are in ranges
         select r.range, o.doc_id, b.place
         from (select l.range, l.first, l.last, l.documents || '{}'::bigint[] as documents  -- read once
@@ -49,12 +29,12 @@ begin
         select g.doc_ids, g.places, t.weight, coalesce(i.sparse::vector, i.dense::vector) as impacts
         from (select p.range, array_agg(p.doc_id) as doc_ids, array_agg(p.place) as places
               from placed p group by p.range) g
-        cross join unnest(v_terms, v_weights) t(term, weight)
+        cross join unnest(p_terms.told, p_terms.told_weights) t(term, weight)
         join loci_data.lexical_impacts i on i.namespace_id = p_namespace_id and i.range = g.range and i.term = t.term
     ), had as (
         select f.doc_id, sum(f.weight) as weight
         from (select e.entry >> 23 as doc_id, t.weight
-              from unnest(v_terms, v_weights) t(term, weight)
+              from unnest(p_terms.told, p_terms.told_weights) t(term, weight)
               join loci_data.postings p on p.namespace_id = p_namespace_id and p.term = t.term
               cross join lateral unnest(p.entries) e(entry)
               where e.entry >> 23 = any (p_documents)
@@ -64,13 +44,12 @@ begin
               where (subvector(i.impacts, u.place, 1)::real[])[1] > 0) f
         group by f.doc_id
     )
-    select array_agg((coalesce(h.weight, 0) / nullif(v_sum, 0))::real order by d.place) into covered
+    select array_agg(coalesce(h.weight, 0) / nullif(p_terms.told_sum, 0) order by d.place) into v_covered
     from unnest(p_documents) with ordinality d(doc_id, place) left join had h on h.doc_id = d.doc_id;
-    return next;
+    return v_covered;
 end $$;
-comment on function loci_internal.question_coverage(integer, text, bigint[]) is
-    'Share of a question''s terms that each of some memories has, by their rarity; how many terms it has, and how many '
-    'of these nothing here has; and how many memories there are.';
+comment on function loci_internal.question_coverage(integer, loci_internal.question_terms, bigint[]) is
+    'Share of a question''s terms that each of some memories has, by their rarity.';
 
 -- Which windows of long texts say something of a question? p_windows: parts of texts, p_texts the number of the text
 -- that each is part of. Score: BM25 (Robertson and Zaragoza, 2009) with the windows of one text as its documents, so a
@@ -108,29 +87,18 @@ end $$;
 comment on function loci_api.rank_windows(text, text, integer[], text[]) is
     'Windows of long texts by the words of a question that they have, BM25 within each text. Errors: 42501, P0002.';
 
--- The vector of a question that was given word by word: the sum of its words' vectors, each weighted by how rare the
--- word is here (the idf of BM25 over the largest that there could be, 0.1 at least: stop words and signs), and less a
--- share of the mean of what is stored, which all memories of a namespace have in common. The share is 0.3, and grows to
--- that with the number of vectors. A word that nothing here has weighs 1: it may be meant by another. Cost: 0.03 ms a
--- word.
-create or replace function loci_internal.weigh_question(p_namespace_id integer, p_model_id smallint, p_words text[],
-                                                        p_vectors vector[]) returns vector
+-- The vector of a question that was given word by word: the sum of its words' vectors, each with the weight of its word
+-- (weigh_terms: 0.1 for stop words and signs, 1 for one that nothing here has, which may be meant by another), less a
+-- share of the mean of what is stored, which all memories of a namespace have in common. The share is 0.3, and grows
+-- to that with the number of vectors.
+create or replace function loci_internal.weigh_question(p_namespace_id integer, p_model_id smallint,
+                                                        p_terms loci_internal.question_terms, p_vectors vector[])
+returns vector
 language sql stable set search_path from current
 as $$
-    with corpus as materialized (
-        select n.language, (select greatest(sum(c.documents), 1)::double precision from loci_data.corpus_counts c
-                            where c.namespace_id = p_namespace_id) as documents
-        from loci_data.namespaces n where n.id = p_namespace_id
-    ), weighed as (
-        select w.vector, greatest(0.1, (
-                   select max(ln(1 + (greatest(c.documents, f.df) - f.df + 0.5) / (f.df + 0.5)))
-                   from loci_internal.document_terms(c.language, w.word) t
-                   cross join lateral loci_internal.document_frequency(p_namespace_id, t.term) f)
-               / ln(1 + (c.documents + 0.5) / 0.5)) as weight
-        from unnest(p_words, p_vectors) w(word, vector) cross join corpus c
-    ), question as (
+    with question as (
         select l2_normalize(sum(w.vector * array_fill(w.weight::real, array[vector_dims(w.vector)])::vector)) as vector
-        from weighed w
+        from unnest(p_terms.word_weights, p_vectors) w(weight, vector)
     )
     select coalesce((
         select q.vector - m.mean * array_fill((0.3 * m.vectors / (m.vectors + 20))::real,
@@ -139,7 +107,7 @@ as $$
         where m.namespace_id = p_namespace_id and m.model_id = p_model_id), q.vector)
     from question q
 $$;
-comment on function loci_internal.weigh_question(integer, smallint, text[], vector[]) is
+comment on function loci_internal.weigh_question(integer, smallint, loci_internal.question_terms, vector[]) is
     'Vector of a question from those of its words, by their rarity in a namespace.';
 
 -- How near to a question is a memory of this namespace on the average? The cosine of a vector with those stored, meant.

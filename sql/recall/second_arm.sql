@@ -37,7 +37,8 @@ begin
         return;
     end if;
     if p_words is not null then
-        v_query := loci_internal.weigh_question(v_ns, p_model_id, p_words, p_word_vectors)::real[];
+        v_query := loci_internal.weigh_question(
+            v_ns, p_model_id, loci_internal.weigh_terms(v_ns, '', p_words), p_word_vectors)::real[];
     end if;
     select array_agg(s.doc_id), array_agg(s.score) into ids, scores
     from loci_internal.nearest_memories(

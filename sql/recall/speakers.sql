@@ -143,7 +143,8 @@ declare
     v_words    text[] := array(select loci_internal.word_stem(w.word) from unnest(v_asked.words) w(word));
     v_speakers text[];
 begin
-    if not v_named and v_asked.words = '{}' and not v_asked.first then
+    if not v_named and not v_asked.first and not exists (
+            select from loci_data.memories m where m.namespace_id = p_namespace_id and m.source is not null) then
         return;
     end if;
     v_speakers := v_asked.words;

@@ -3,7 +3,7 @@
 -- The work of similar_memories: cosine similarity to a vector of a model (null: the active one). Most are scanned
 -- exactly: the nearest 4 × p_limit are checked, from the nearest on; where too few of them pass, filters come first.
 -- Where hnsw_scan_limit says it is cheaper, HNSW (m = 24, ef_construction = 128, ef_search = 128 and more in
--- namespaces above 12,500: hnsw_candidates; no fewer than the session asks for; Malkov and Yashunin, 2018) with an
+-- namespaces above 25,000: hnsw_candidates; no fewer than the session asks for; Malkov and Yashunin, 2018) with an
 -- iterative scan within that budget comes before that: the function of the model (write_vector_search). p_plain: the
 -- filter restricts nothing, and the past is not asked for. Its callers have checked the rights and read past the
 -- policies. Errors: 22023.
@@ -100,12 +100,12 @@ return case when p_size > 2500 and greatest(p_limit, 100) * greatest(p_size, p_p
 comment on function loci_internal.scan_limit(double precision, double precision, integer) is
     'Neighbours that HNSW may visit; null where an exact scan is cheaper.';
 
--- Candidates that HNSW keeps while it looks (ef_search), for the neighbours that scan_limit allows: 128 up to 12,500
--- vectors, then with the power 0.35 of their number, at most 1,000, which pgvector allows. With 128 throughout, 0.96 of
+-- Candidates that HNSW keeps while it looks (ef_search), for the neighbours that scan_limit allows: 128 up to 25,000
+-- vectors, then with the power 0.45 of their number, at most 1,000, which pgvector allows. With 128 throughout, 0.96 of
 -- the ten nearest were found among 100,000 vectors, and 0.90 among 500,000. Pure.
 create or replace function loci_internal.hnsw_candidates(p_budget integer) returns integer
 language sql immutable parallel safe
-return least(1000, greatest(128, (128 * power(greatest(p_budget - 103, 0) / 125.0, 0.35))::integer));
+return least(1000, greatest(128, (128 * power(greatest(p_budget - 103, 0) / 250.0, 0.45))::integer));
 comment on function loci_internal.hnsw_candidates(integer) is
     'ef_search for a number of neighbours that HNSW may visit.';
 

@@ -25,6 +25,7 @@ declare
     v_then   loci_data.memories;
     v_model  smallint := (select m.id from loci_data.embedding_models m where m.active);
     v_query  vector;
+    v_terms  loci_internal.question_terms;
 begin
     select m.* into v_now
     from (select o.* from loci_data.memories o where o.namespace_id = v_ns and o.id = v_id
@@ -49,9 +50,10 @@ begin
                                'passes', coalesce(loci.holds_at(v_then.valid_from, v_then.valid_to, null, null,
                                                                  v_filter.as_of, null), false)))
         || loci_internal.filter_checks(v_ns, v_then, p_filter, p_as_of, p_known_at);
-    select c.covered[1] into covered from loci_internal.question_coverage(v_ns, p_query, array[v_now.doc_id]) c;
+    v_terms := loci_internal.weigh_terms(v_ns, p_query, p_words);
+    covered := (loci_internal.question_coverage(v_ns, v_terms, array[v_now.doc_id]))[1];
     v_query := case when p_words is null then p_embedding::vector
-                    else loci_internal.weigh_question(v_ns, v_model, p_words, p_word_vectors)::vector end;
+                    else loci_internal.weigh_question(v_ns, v_model, v_terms, p_word_vectors) end;
     select case when v_query is not null and vector_dims(v_query) = vector_dims(v.embedding)
                 then 1 - (v.embedding <=> v_query::halfvec) end, 'stored'
     into similarity, vector

@@ -53,21 +53,19 @@ def test_a_recall_is_one_tree_from_the_request_to_its_statements(api: Api, spans
     assert names["POST /api/v1/recall"] == []
     assert names["transaction"] == ["POST /api/v1/recall"]
     assert names["loci_api.begin_request"] == ["transaction", "POST /api/v1/recall"]
-    assert names["embed"] == ["recall embed", "transaction", "POST /api/v1/recall"]
-    assert names["loci_api.recall_arms"] == ["recall arms", "transaction", "POST /api/v1/recall"]
-    assert names["loci_api.expand_recall_hits"] == ["recall around", "transaction", "POST /api/v1/recall"]
-    assert names["loci_api.get_recall_results"] == ["transaction", "POST /api/v1/recall"]
+    assert names["embed"] == ["recall embed", "POST /api/v1/recall"]
+    assert names["loci_api.recall_in_one_call"] == ["recall one_call", "transaction", "POST /api/v1/recall"]
     request = next(span for span in found if span.name == "POST /api/v1/recall")
     assert request.kind is SpanKind.SERVER
     assert request.attributes is not None
     assert request.attributes["http.route"] == "/api/v1/recall"
     assert request.attributes["http.response.status_code"] == 200
     assert request.attributes["loci.namespace"] == api.namespace
-    statement = next(span for span in found if span.name == "loci_api.recall_arms")
+    statement = next(span for span in found if span.name == "loci_api.recall_in_one_call")
     assert statement.kind is SpanKind.CLIENT
     assert statement.attributes is not None
     assert statement.attributes["db.system.name"] == "postgresql"
-    assert str(statement.attributes["db.query.text"]).startswith("select * from loci_api.recall_arms(%(namespace)s, %(query)s")
+    assert "from loci_api.recall_in_one_call(%(namespace)s, %(query)s" in str(statement.attributes["db.query.text"])
     assert all(span.start_time and span.end_time and request.start_time <= span.start_time <= span.end_time for span in found)
 
 

@@ -4,6 +4,7 @@ Whoever makes recall cheaper must not change what it answers. Who changes that o
 and looks at what has changed.
 """
 
+import itertools
 import json
 import os
 import random
@@ -14,6 +15,7 @@ from typing import Any, NamedTuple
 
 import psycopg
 import pytest
+from prometheus_client import REGISTRY
 
 from bench import corpus
 from tests.databases import Database
@@ -196,6 +198,20 @@ def recalls() -> Iterator[Asked]:
                     yield Asked(f"{namespace}, {name}: {question}", namespace, {"query": question, "k": 6, "at": MOMENT, **fields})
 
 
+WAYS: dict[str, dict[str, Any]] = {
+    "as it comes": {},
+    "far": {"k": 40},
+    "as many as answer": {"k": "auto"},
+    "of a user": {"user": "Anna", "weights": {"names": 1.4, "hierarchy": 0.2}},
+    "of the past": {"as_of": day(200)},
+    "of a time": {"filters": {"valid_after": day(60), "valid_before": day(400)}, "time_zone": "Asia/Kolkata"},
+}
+FORMS = (
+    "What did {1} say about {0}?", "Where is {0} now?", "Who {0}?", "Did I {0}?", "What did I do last month?", "{0}", "{0} {2}",
+    "What does {1} think of {2}?", "When did {1} go to {2} in January 2023?", "What did you suggest about {0}?",
+    "Which of {1} and Bruno said {0}?", "How does my sister like {2}?", "{1}'s {0} in 2024", "Where does {1} work?",
+)  # fmt: skip
+
 KEPT = Path(__file__).parents[1] / "data" / "recorded_recalls.jsonl"
 NEAR = 2e-5  # scores that differ by less are the same: processors add the numbers of vectors in different orders
 Hit = tuple[str, float, float | None]
@@ -281,6 +297,36 @@ def test_recalls_of_all_kinds_answer_as_they_did(recorder: Recorder) -> None:
     kept = dict(json.loads(each) for each in KEPT.read_text(encoding="utf-8").splitlines())
     assert list(kept) == [name for name, _ in answers]
     assert {name: kept[name] for name, hits in answers if not same(hits, kept[name])} == {}
+
+
+def test_a_recall_answers_in_one_call_as_in_steps(recorder: Recorder) -> None:
+    apart, asked_twice, before = {}, 0, recalls_in_steps()
+    for namespace, way in itertools.product(MEMORIES.keys() - {FRESH}, WAYS):
+        for question in (*QUESTIONS[namespace], *further_questions(namespace)):
+            asked_twice += 1
+            asked = Asked(question, namespace, {"query": question, "k": 6, "at": MOMENT, **WAYS[way]})
+            steps = asked._replace(body={**asked.body, "fusion": "linear"})  # stated, so that it is not the common case
+            if not same(recorder.ask(asked), recorder.ask(steps)):
+                apart[namespace, way, question] = (recorder.ask(asked), recorder.ask(steps))
+    assert apart == {}
+    assert recalls_in_steps() - before < 1.1 * asked_twice  # few that may be one call are not
+
+
+def recalls_in_steps() -> float:
+    """How many recalls this process has done in steps."""
+    return REGISTRY.get_sample_value("loci_recall_phase_seconds_count", {"phase": "arms"}) or 0.0
+
+
+def further_questions(namespace: str) -> list[str]:
+    """Questions made of words of a namespace's memories, with names, times and verbs of speech."""
+    chance = random.Random(namespace)
+    texts = [item["content"] for item in MEMORIES[namespace]]
+    found = []
+    for form in FORMS * 3:
+        words = chance.choice(texts).split()
+        start = chance.randrange(max(1, len(words) - 3))
+        found.append(form.format(" ".join(words[start : start + 3]), chance.choice(PEOPLE), chance.choice(PLACES)))
+    return found
 
 
 def line(name: str, hits: list[Hit]) -> str:

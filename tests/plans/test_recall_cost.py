@@ -98,7 +98,26 @@ def open_(pool: Pool, namespace: str, role: str = "reader") -> Any:
 
 @pytest.mark.row("R1")
 @pytest.mark.anyio
-async def test_a_recall_waits_for_the_database_three_times_and_a_settled_connection_plans_nothing(
+async def test_a_common_recall_is_one_round_trip(own_database: Database, namespace: str, tmp_path: Path) -> None:
+    async with watched(own_database.app_url, tmp_path) as (pool, wire):
+        resources = Resources(Settings(_env_file=None), pool)
+        question = Question("apple orchard", arms=("lexical", "graph", "hierarchy", "walk"))
+
+        async def read_once(step: Callable[[Transaction], Awaitable[Any]]) -> Any:
+            async with open_transaction(pool, key_hash=OPERATOR, namespace=namespace, role="reader", single=True) as tx:
+                return await step(tx)
+
+        for _ in range(8):
+            trips, statements = wire.trips, wire.statements
+            answer = await recall_memories(resources, read_once, question, read_once)
+        assert len(answer.results) == 10
+        # begin_request, recall_in_one_call
+        assert (wire.trips - trips, wire.statements - statements) == (1, 2)
+
+
+@pytest.mark.row("R1")
+@pytest.mark.anyio
+async def test_a_recall_in_steps_waits_three_times_and_a_settled_connection_plans_nothing(
     own_database: Database, namespace: str, tmp_path: Path
 ) -> None:
     async with watched(own_database.app_url, tmp_path) as (pool, wire):

@@ -284,8 +284,8 @@ def test_scripts_without_spaces_are_in_ranges_too(admin: psycopg.Connection[Row]
 def test_how_much_of_a_question_is_said_is_the_same_in_blocks_and_in_ranges(owned: World) -> None:
     dice = random.Random(3)
     owned.remember(*({"content": f"{text(dice)} number{n}"} for n in range(230)))
-    covered = """select c.* from loci_internal.question_coverage(%(ns_id)s, %(q)s, array(
-                     select doc_id from loci_data.memories where namespace_id = %(ns_id)s order by doc_id limit 150)) c"""
+    covered = """select loci_internal.question_coverage(%(ns_id)s, loci_internal.weigh_terms(%(ns_id)s, %(q)s, null), array(
+                     select doc_id from loci_data.memories where namespace_id = %(ns_id)s order by doc_id limit 150)) as covered"""
     questions = ["word1 word9 word30 number7", "word2 nothing", "number100 number229"]
     before = [owned.as_owner(covered, q=question) for question in questions]
     assert join(owned) == 200

@@ -1,0 +1,167 @@
+-- A whole recall in one call: arms, fusion, surroundings, memories.
+
+-- What a recall finds in one namespace, from the question to the memories: recall_arms, fuse_arms, expand_recall_hits,
+-- fuse_hits, get_recall_results. One row a hit, best first, and at least one; the first says in answer what belongs to
+-- the whole: entities, constraints, how long arms and surroundings took, and the evidence of how likely they answer. A
+-- null answer: this recall is none of the common ones (is_common_recall), and service/recall/ranking.py does it in
+-- steps, by the same rules; tests compare both. The first p_k have their memory, the first p_statements what
+-- short_statements says of them. p_weights: those that the question states. p_asked: {focus: weight of the embedding
+-- model, said: it asks what somebody said, you: it asks what the assistant said, days: length of the time that it asks
+-- about (p_from to p_to), alone: and it asks of nothing else}. Security definer; checks first. Errors: 42501, P0002,
+-- 22023.
+create or replace function loci_api.recall_in_one_call(
+    p_namespace text, p_query text, p_words text[], p_word_vectors vector[], p_model_id smallint, p_arms text[],
+    p_filter jsonb, p_as_of timestamptz, p_known_at timestamptz, p_weights jsonb, p_k integer, p_statements integer,
+    p_user text, p_from timestamptz, p_to timestamptz, p_asked jsonb)
+returns table (answer json, doc_id bigint, score double precision, factor double precision, standing text,
+               memory loci.memory_record, contradicts uuid[], statement text, earlier text[], since timestamptz,
+               stated_at timestamptz, category text)
+language plpgsql stable security definer set search_path from current set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+as $$
+#variable_conflict use_column
+declare
+    v_ns       integer := loci_internal.authorize(p_namespace, 'reader');
+    v_settings jsonb := loci_internal.settings(v_ns);
+    v_weights  jsonb := v_settings -> 'weights';
+    v_terms    loci_internal.question_terms;
+    v_arms     record;
+    v_first    record;
+    v_around   record;
+    v_count    integer := greatest(p_k, p_statements);
+    v_docs     bigint[];
+    v_scores   double precision[];
+    v_factors  double precision[];
+    v_stands   text[];
+    v_speakers text[] := '{}';
+begin
+    if loci_internal.is_common_recall(v_ns, v_settings, p_arms, p_model_id) is not true then
+        return next;
+        return;
+    end if;
+    v_weights := v_weights || jsonb_build_object(
+        'vector', coalesce((v_weights ->> 'vector')::double precision, 1) * (p_asked ->> 'focus')::double precision)
+        || p_weights;
+    v_terms := loci_internal.weigh_terms(v_ns, p_query, p_words);
+    select * into v_arms
+    from loci_api.recall_arms(p_namespace, p_query, null, p_arms, p_filter, p_as_of, p_known_at, false, p_model_id,
+                              p_words, p_word_vectors, v_terms);
+    select * into v_first
+    from loci_internal.fuse_arms(
+        v_weights, v_arms.lexical_ids, v_arms.lexical_scores, v_arms.vector_ids, v_arms.vector_scores,
+        v_arms.vector_mean, v_arms.graph_ids, v_arms.graph_scores, v_arms.walk_ids, v_arms.walk_scores);
+    select * into v_around
+    from loci_api.expand_recall_hits(p_namespace, p_query, v_first.doc_ids[:100], v_first.doc_ids[:20], p_arms,
+                                     p_filter, p_as_of, p_known_at, p_user, p_from, p_to, v_terms)
+    where v_first.doc_ids is not null;
+    if num_nonnulls(v_around.near_of, v_around.standing_ids, v_around.linked_ids, v_around.hierarchy_ids,
+                    v_around.time_ids) = 0 then
+        v_docs := v_first.doc_ids[:v_count];
+        v_scores := v_first.scores[:v_count];
+    else
+        v_speakers := loci_internal.named_sources(v_around.near_ids, v_around.near_sources, v_around.standing_ids,
+                                                  v_around.standings);
+        select array_agg(h.doc_id), array_agg(h.score), array_agg(h.factor), array_agg(h.standing)
+        into v_docs, v_scores, v_factors, v_stands
+        from loci_internal.fuse_hits(
+            v_weights, v_settings || p_asked, v_first.doc_ids, v_first.scores, v_first.named, v_around.linked_ids,
+            v_around.linked_scores, v_around.hierarchy_ids, v_around.hierarchy_scores, coalesce(v_around.share, 1),
+            v_around.near_of, v_around.near_ids, v_around.near_distances, v_around.near_sources, v_around.standing_ids,
+            v_around.standings, v_speakers, v_around.time_ids, v_around.time_gaps, v_count) h;
+    end if;
+    return query
+    select case when b.nth is not distinct from 1 or b.nth is null then json_build_object(
+               'entities', v_arms.entities, 'constraints', v_arms.constraints, 'late', v_arms.walk_timed_out,
+               'arms_ms', v_arms.took_ms, 'around_ms', v_around.took_ms, 'evidence', (
+                   select to_json(e) from loci_internal.recall_evidence(
+                       v_first.doc_ids[:20], v_around.covered, v_around.near_ids, v_around.near_sources,
+                       v_around.standing_ids, v_around.standings, v_speakers) e where v_first.doc_ids is not null),
+               'nearest', v_arms.vector_scores[1], 'mean', v_arms.vector_mean, 'terms', v_around.terms,
+               'unknown', v_around.unknown, 'memories', v_around.memories) end,
+           b.doc_id, b.score, coalesce(b.factor, 1), b.standing, m.memory, m.contradicts, s.content, s.earlier,
+           s.valid_from, s.recorded_at, s.category
+    from (select 1) one(row)
+    left join unnest(v_docs, v_scores, v_factors, v_stands)
+              with ordinality b(doc_id, score, factor, standing, nth) on true
+    left join loci_api.get_recall_results(p_namespace, v_docs[:p_k], p_as_of, p_known_at) m
+              on (m.memory).cursor = b.doc_id
+    left join lateral (  -- nothing is called where none are asked for
+        select t.* from loci_api.short_statements(p_namespace, v_docs[:p_statements], p_known_at) t
+        where p_statements > 0 offset 0) s on s.doc_id = b.doc_id
+    order by b.nth;
+end $$;
+comment on function loci_api.recall_in_one_call(
+    text, text, text[], vector[], smallint, text[], jsonb, timestamptz, timestamptz, jsonb, integer, integer, text,
+    timestamptz, timestamptz, jsonb) is
+    'A common recall in one namespace: its hits with score and memory, and what belongs to the whole answer. Errors: '
+    '42501, P0002, 22023.';
+
+-- Is a recall one that recall_in_one_call does? Its arms are added, its log is off, and its vectors are those of the
+-- active model, which no memory waits for. Two probes.
+create or replace function loci_internal.is_common_recall(p_namespace_id integer, p_settings jsonb, p_arms text[],
+                                                          p_model_id smallint) returns boolean
+language sql stable
+as $$
+    select p_settings ->> 'fusion' = 'linear' and p_settings ->> 'recall_log' = 'false'
+           and ('vector' <> all (p_arms)
+                or p_model_id = (select m.id from loci_data.embedding_models m where m.active)
+                   and not exists (select from loci_data.embedding_queue q
+                                   where q.namespace_id = p_namespace_id and q.model_id = p_model_id
+                                     and q.error is null))
+$$;
+comment on function loci_internal.is_common_recall(integer, jsonb, text[], smallint) is
+    'Whether a recall can be done in one call.';
+
+-- An arm's part in the score of each of its hits, which come best first: their scores over the best one, times the
+-- arm's weight. Inlines.
+create or replace function loci_internal.arm_parts(p_doc_ids bigint[], p_scores double precision[],
+                                                   p_weight double precision)
+returns table (doc_id bigint, part double precision)
+language sql immutable parallel safe
+as $$
+    select u.doc_id, case when p_scores[1] > 0 then u.score / p_scores[1] else 0 end * p_weight
+    from unnest(p_doc_ids, p_scores) u(doc_id, score)
+$$;
+comment on function loci_internal.arm_parts(bigint[], double precision[], double precision) is
+    'Parts of an arm in the scores of its hits: 0 to its weight.';
+
+-- Hits of the arms that start from the question, best first, with the sum of the arms' parts in their scores. named: of
+-- that, the part of the graph, which says that a hit has to do with whom the question names. Of the arm by meaning it
+-- counts how far a cosine stands above the mean of the namespace, over the largest such distance; the mean counts half
+-- beside five hits, and the lowest cosine stands for one that is not known. p_weights: as settings have them; an arm
+-- that has none weighs 1. Pure.
+create or replace function loci_internal.fuse_arms(
+    p_weights jsonb, p_lexical_ids bigint[], p_lexical_scores double precision[], p_vector_ids bigint[],
+    p_vector_scores double precision[], p_mean double precision, p_graph_ids bigint[],
+    p_graph_scores double precision[], p_walk_ids bigint[], p_walk_scores double precision[],
+    out doc_ids bigint[], out scores double precision[], out named double precision[])
+language plpgsql immutable parallel safe set search_path from current set plan_cache_mode = force_generic_plan
+as $$
+declare
+    v_lexical constant double precision := coalesce((p_weights ->> 'lexical')::double precision, 1);
+    v_vector  constant double precision := coalesce((p_weights ->> 'vector')::double precision, 1);
+    v_graph   constant double precision := coalesce((p_weights ->> 'graph')::double precision, 1);
+    v_walk    constant double precision := coalesce((p_weights ->> 'walk')::double precision, 1);
+    v_size    constant double precision := cardinality(p_vector_ids);
+    v_mean    constant double precision := coalesce(p_mean, p_vector_scores[v_size::integer]) * v_size * v_size
+                                           / (v_size * v_size + 25);
+    v_largest constant double precision := p_vector_scores[1] - v_mean;
+begin
+    select array_agg(f.doc_id), array_agg(f.score), array_agg(f.named) into doc_ids, scores, named
+    from (select p.doc_id, sum(p.part) as score, sum(p.named) as named
+          from (select l.doc_id, l.part, 0::double precision as named
+                from loci_internal.arm_parts(p_lexical_ids, p_lexical_scores, v_lexical) l
+                union all
+                select v.doc_id, case when v_largest > 0 then greatest(0, v.score - v_mean) / v_largest else 1 end
+                                 * v_vector, 0
+                from unnest(p_vector_ids, p_vector_scores) v(doc_id, score)
+                union all
+                select g.doc_id, g.part, g.part from loci_internal.arm_parts(p_graph_ids, p_graph_scores, v_graph) g
+                union all
+                select w.doc_id, w.part, 0 from loci_internal.arm_parts(p_walk_ids, p_walk_scores, v_walk) w) p
+          group by p.doc_id order by 2 desc, 1) f;
+end $$;
+comment on function loci_internal.fuse_arms(
+    jsonb, bigint[], double precision[], bigint[], double precision[], double precision, bigint[], double precision[],
+    bigint[], double precision[]) is
+    'Hits of the arms of a recall, best first, with their scores.';
