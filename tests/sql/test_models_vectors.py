@@ -301,7 +301,7 @@ def test_results_of_a_filter_in_a_large_namespace_are_the_nearest_of_those_that_
     assert found[:3] == expected[:3]
 
 
-@pytest.mark.parametrize(("budget", "candidates"), [(10, 128), (228, 128), (1103, 265), (5103, 466), (100_103, 1000)])
+@pytest.mark.parametrize(("budget", "candidates"), [(10, 128), (353, 128), (1103, 239), (5103, 493), (100_103, 1000)])
 def test_a_large_namespace_is_searched_with_more_candidates_and_a_small_one_with_128(
     admin: psycopg.Connection[dict], budget: int, candidates: int
 ) -> None:
