@@ -25,13 +25,10 @@ returns table (id uuid, doc_id bigint, score double precision)
 language plpgsql stable set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off
 as $$
 declare
-    v_tried     integer := p_limit * 4;
-    v_ids       uuid[];
-    v_docs      bigint[];
-    v_scores    double precision[];
-    v_matches   bigint;  -- at most
-    v_ranges    integer[];
-    v_slopes    double precision[];
+    v_tried  integer := p_limit * 4;
+    v_found  record;
+    v_ranges integer[];
+    v_slopes double precision[];
 begin
     select array_agg(r.range), array_agg(r.slope) into v_ranges, v_slopes
     from loci_data.lexical_ranges r where r.namespace_id = p_namespace_id;
@@ -43,37 +40,50 @@ begin
         return;
     end if;
     loop
-        with block as materialized (  -- term by term, so that equal documents have equal sums
-            select p.size, p.entries, w.weight from unnest(p_terms.terms, p_terms.weights) w(term, weight)
-            cross join lateral (select o.size, o.entries from loci_data.postings o
-                                where o.namespace_id = p_namespace_id and o.term = w.term offset 0) p
-        ), entry as (
-            select b.weight, unnest(b.entries) as entry from block b
-        ), scored as (
-            select entry >> 23 as doc_id,
-                   sum(weight / (1 + (0.3 + p_terms.slope * (entry & 32767)) / (entry >> 15 & 255))) as score
-            from entry group by 1
-        ), passed as (  -- looked up from the best down, and no further than needed
-            select m.id, b.score, b.doc_id
-            from (select s.doc_id, s.score from scored s order by s.score desc, s.doc_id limit v_tried) b
-            cross join lateral (
-                select m.id from loci_data.memories m
-                where m.namespace_id = p_namespace_id and m.doc_id = b.doc_id
-                  and loci_internal.memory_is_visible(m, p_filter) limit 1) m
-            order by b.score desc, b.doc_id limit p_limit
-        )
-        select array_agg(p.id order by p.score desc, p.doc_id), array_agg(p.doc_id order by p.score desc, p.doc_id),
-               array_agg(p.score order by p.score desc, p.doc_id),
-               (select coalesce(sum(b.size), 0) from block b)
-        into v_ids, v_docs, v_scores, v_matches from passed p;
-        exit when coalesce(cardinality(v_ids), 0) >= p_limit or v_tried is null or v_matches <= v_tried;
+        v_found := loci_internal.rank_postings(p_namespace_id, p_terms, p_filter, p_limit, v_tried);
+        exit when coalesce(cardinality(v_found.ids), 0) >= p_limit or v_tried is null or v_found.matches <= v_tried;
         v_tried := null;
     end loop;
-    return query select u.id, u.doc_id, u.score from unnest(v_ids, v_docs, v_scores) u(id, doc_id, score);
+    return query select u.* from unnest(v_found.ids, v_found.doc_ids, v_found.scores) u;
 end $$;
 comment on function loci_internal.rank_text(integer, loci_internal.question_terms, loci_internal.memory_filter,
                                             integer) is
     'Memories by exact BM25 over a question''s terms (OR), best first.';
+
+-- One try of rank_text: the best p_limit that pass the filter among the best p_tried (null: all). matches: documents
+-- that have a term, counted once for each of theirs. Looked up from the best down, and no further than needed.
+create or replace function loci_internal.rank_postings(
+    p_namespace_id integer, p_terms loci_internal.question_terms, p_filter loci_internal.memory_filter, p_limit integer,
+    p_tried integer, out ids uuid[], out doc_ids bigint[], out scores double precision[], out matches bigint)
+language plpgsql stable
+as $$
+begin
+    with block as materialized (  -- term by term, so that equal documents have equal sums
+        select p.size, p.entries, w.weight from unnest(p_terms.terms, p_terms.weights) w(term, weight)
+        cross join lateral (select o.size, o.entries from loci_data.postings o
+                            where o.namespace_id = p_namespace_id and o.term = w.term offset 0) p
+    ), entry as (
+        select b.weight, unnest(b.entries) as entry from block b
+    ), scored as (
+        select entry >> 23 as doc_id,
+               sum(weight / (1 + (0.3 + p_terms.slope * (entry & 32767)) / (entry >> 15 & 255))) as score
+        from entry group by 1
+    ), passed as (
+        select m.id, b.score, b.doc_id
+        from (select s.doc_id, s.score from scored s order by s.score desc, s.doc_id limit p_tried) b
+        cross join lateral (
+            select m.id from loci_data.memories m
+            where m.namespace_id = p_namespace_id and m.doc_id = b.doc_id
+              and loci_internal.memory_is_visible(m, p_filter) limit 1) m
+        order by b.score desc, b.doc_id limit p_limit
+    )
+    select array_agg(p.id order by p.score desc, p.doc_id), array_agg(p.doc_id order by p.score desc, p.doc_id),
+           array_agg(p.score order by p.score desc, p.doc_id), (select coalesce(sum(b.size), 0) from block b)
+    into ids, doc_ids, scores, matches from passed p;
+end $$;
+comment on function loci_internal.rank_postings(integer, loci_internal.question_terms, loci_internal.memory_filter,
+                                                integer, integer) is
+    'Best memories by BM25 among the best of those that have a term.';
 
 -- The documents of ranges whose sum of impacts is above a floor, with their exact scores: frequencies are read back
 -- from the impacts (see range_postings). Places are found as the ones in a string of bits: the text of the bits, cut at
@@ -164,3 +174,43 @@ end $$;
 comment on function loci.search_text(text, text, integer, jsonb, timestamptz, timestamptz) is
     'Memories by exact BM25 over the question''s terms (OR), best first. Filters, as_of and known_at apply before the '
     'limit. Errors: 42501, P0002, 22023.';
+
+-- What does the graph say beside the results of a lexical search? The entities that the
+-- question names, as in a recall; the rules of these and of pinned ones; and for each document the entities that it
+-- mentions, the rarest first, at most 20. mentions: {document: [{id, name, type}]}, without documents that mention
+-- none. Both times as the search has them. A range of the primary key of memory_mentions for each document, and a
+-- look-up for each entity. Security definer: past the policies; checks the caller itself. Errors: 42501, P0002.
+create or replace function loci_api.search_context(p_namespace text, p_query text, p_documents bigint[],
+                                                   p_as_of timestamptz default null,
+                                                   p_known_at timestamptz default null)
+returns table (entities jsonb, constraints json, mentions jsonb)
+language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+as $$
+declare
+    v_namespace_id integer := loci_internal.authorize(p_namespace, 'reader');
+begin
+    select jsonb_agg(to_jsonb(e) order by e.position, e.id) into entities
+    from loci.match_entities(p_namespace, p_query, p_as_of, p_known_at) e;
+    select w.constraints into constraints
+    from loci_api.recall_walk_arm(p_namespace, array(select (e ->> 'id')::uuid from jsonb_array_elements(entities) e
+                                             order by (e ->> 'mentions')::integer desc, e ->> 'id'), false,
+                                  '{}', p_as_of, p_known_at) w;
+    select jsonb_object_agg(d.doc_id, n.named) into mentions
+    from unnest(p_documents) d(doc_id)
+    cross join lateral (select o.id from loci_data.memories o where o.namespace_id = v_namespace_id
+                        and o.doc_id = d.doc_id limit 1) m
+    cross join lateral (
+        select jsonb_agg(jsonb_build_object('id', b.id, 'name', b.name, 'type', b.type) order by b.mentions,
+                         b.id) as named
+        from (select e.* from loci_data.memory_mentions t
+              cross join lateral loci_internal.entities_at(v_namespace_id, array[t.entity_id], p_as_of,
+                                                           p_known_at) e
+              where t.namespace_id = v_namespace_id and t.memory_id = m.id
+              order by e.mentions, e.id limit 20) b) n
+    where n.named is not null;
+    return next;
+end $$;
+comment on function loci_api.search_context(text, text, bigint[], timestamptz, timestamptz) is
+    'Entities that a question names, rules of these and pinned ones, and the entities that each document mentions; '
+    'one row. Errors: 42501, P0002.';
