@@ -65,7 +65,8 @@ def replay(connection: Connection) -> None:
     """Create or replace every object of sql/ in the caller's transaction, and drop what has no file any more.
 
     Bodies are not checked while loading. What names another object outside of a body waits until that one is there, so the order
-    of the files means nothing. The functions of models, which have no file, are made anew. Raises StillNeeded.
+    of the files means nothing. Comments name a function without its parameters, so they wait until one with other parameters is gone.
+    The functions of models, which have no file, are made anew. Raises StillNeeded.
     """
     hold_tables(connection)
     execute(connection, "set local check_function_bodies = off")
@@ -76,7 +77,8 @@ def replay(connection: Connection) -> None:
     load(connection, [item for item in objects if item.kind != "trigger"])
     load(connection, [item for item in objects if item.kind == "trigger"])
     drop_stale(connection, before)
-    for path, statements in about_all():
+    comments = [(item.path, comment) for item in objects for comment in item.comments]
+    for path, statements in (*comments, *about_all()):
         try:
             execute(connection, statements)
         except Exception as error:
@@ -103,7 +105,7 @@ def load(connection: Connection, waiting: Sequence[SqlObject]) -> None:
         for item in waiting:
             try:
                 with connection.begin_nested():
-                    execute(connection, ";\n".join(item.statements))
+                    execute(connection, ";\n".join(item.makes))
             except Exception as error:
                 error.add_note(f"while loading {item.path}")
                 if not isinstance(error, NOT_YET):

@@ -30,6 +30,16 @@ class SqlObject:
     path: str
     statements: list[str] = field(default_factory=list)
 
+    @property
+    def makes(self) -> list[str]:
+        """Statements that make it."""
+        return [statement for statement in self.statements if not statement.startswith("comment on function")]
+
+    @property
+    def comments(self) -> list[str]:
+        """Statements that comment on it, where it is a function: they may leave its parameters out."""
+        return [statement for statement in self.statements if statement.startswith("comment on function")]
+
 
 def split(text: str) -> list[str]:
     """The statements of a text, without semicolons and without the comments before them."""

@@ -154,6 +154,15 @@ def test_an_object_without_a_file_is_dropped(mended: Mended) -> None:
     assert after == before
 
 
+def test_a_function_with_other_parameters_gives_way_to_the_one_of_the_files(cloned: Database) -> None:
+    before = ask(cloned, STRUCTURE)
+    with cloned.admin() as connection:
+        connection.execute("set role loci_owner")
+        connection.execute("create function loci_internal.memories_new_to_session(p_before text) returns text language sql return p_before")
+    upgrade(cloned.admin_url)
+    assert ask(cloned, STRUCTURE) == before
+
+
 def test_settings_of_roles_that_a_dump_has_left_behind_are_set_again(mended: Mended) -> None:
     before, changed, after = (
         [row for row in found if row[0] == "setting"] for found in (mended.before, mended.changed, mended.after)
