@@ -65,7 +65,7 @@ def replay(connection: Connection) -> None:
     """Create or replace every object of sql/ in the caller's transaction, and drop what has no file any more.
 
     Bodies are not checked while loading. What names another object outside of a body waits until that one is there, so the order
-    of the files means nothing. Comments name a function without its parameters, so they wait until one with other parameters is gone.
+    of the files means nothing. Comments may name a function without its parameters: they wait until one with others is gone.
     The functions of models, which have no file, are made anew. Raises StillNeeded.
     """
     hold_tables(connection)

@@ -158,7 +158,9 @@ def test_a_function_with_other_parameters_gives_way_to_the_one_of_the_files(clon
     before = ask(cloned, STRUCTURE)
     with cloned.admin() as connection:
         connection.execute("set role loci_owner")
-        connection.execute("create function loci_internal.memories_new_to_session(p_before text) returns text language sql return p_before")
+        connection.execute(
+            "create function loci_internal.memories_new_to_session(p_before text) returns text language sql return p_before"
+        )
     upgrade(cloned.admin_url)
     assert ask(cloned, STRUCTURE) == before
 
