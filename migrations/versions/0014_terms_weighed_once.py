@@ -31,6 +31,8 @@ create type loci_internal.question_terms as (
 );
 comment on type loci_internal.question_terms is
     'Terms of a question, weighed by how rare they are in a namespace: see loci_internal.weigh_terms.';
+drop function if exists loci_internal.memories_new_to_session(
+    text, integer, bigint[], text, timestamptz, timestamptz, boolean);
 drop function if exists loci_internal.rank_text(integer, text, loci_internal.memory_filter, integer);
 drop function if exists loci_internal.question_coverage(integer, text, bigint[]);
 drop function if exists loci_internal.weigh_question(integer, smallint, text[], vector[]);
@@ -49,7 +51,7 @@ reset role;
 
 
 def upgrade() -> None:
-    """Make the type, and take the functions away that go without it: they are made again after each migration."""
+    """Make the type, and take functions away whose arguments have changed: they are made again after each migration."""
     execute(op.get_bind(), UPGRADE)
 
 

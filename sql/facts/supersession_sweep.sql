@@ -119,7 +119,9 @@ begin
     visited := 0;
     superseded := '{}';
     select q.namespace_id, q.aspect_id into namespace_id, aspect_id
-    from loci_data.aspects_to_sweep q order by q.namespace_id, q.aspect_id limit 1 for update skip locked;
+    from loci_data.aspects_to_sweep q
+    where exists (select from loci_data.namespaces n where n.id = q.namespace_id)  -- not one that is moving here
+    order by q.namespace_id, q.aspect_id limit 1 for update skip locked;
     perform from loci_data.aspects p where p.namespace_id = sweep_aspects.namespace_id
         and p.id = sweep_aspects.aspect_id for no key update;
     for v_id in

@@ -234,8 +234,8 @@ begin
     ), due as materialized (
         select w.namespace_id, w.key from loci_data.working_memory w
         join page p on p.namespace_id = w.namespace_id and p.key = w.key
-        where p.expires_at <= v_now and w.expires_at <= v_now
-        for update of w skip locked
+        join loci_data.namespaces n on n.id = w.namespace_id  -- rows of one that is moving here come before it
+        where p.expires_at <= v_now and w.expires_at <= v_now for update of w skip locked
     ), gone as (
         delete from loci_data.working_memory w using due d where w.namespace_id = d.namespace_id and w.key = d.key
         returning 1

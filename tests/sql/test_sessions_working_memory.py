@@ -655,6 +655,16 @@ def test_the_sweeper_goes_through_everything_in_parts_and_deletes_what_has_expir
     assert parts >= 3
 
 
+def test_what_is_moving_to_this_cell_is_not_swept(owned: World) -> None:
+    """Its rows come before its namespace, and the other cell compares them with its own."""
+    fill(owned, "s/dead", 3, ttl=60)
+    move_clock(owned, 61)
+    owned.as_owner("select set_config('session_replication_role', 'replica', true)")
+    owned.as_owner("update loci_data.working_memory set namespace_id = 999999 where namespace_id = %(ns_id)s returning key")
+    owned.as_owner("select set_config('session_replication_role', 'origin', true)")
+    assert owned.row("select * from loci_api.sweep_working_memory()")["swept"] == 0
+
+
 def test_only_the_operator_sweeps(owned: World) -> None:
     (admin,) = agents(owned, 1, "admin")
     act_as(owned.connection, admin)
