@@ -39,33 +39,9 @@ begin
     loop
         v_floor := coalesce(v_floor, case when v_matches > 2 * v_want
                                      then loci_internal.impact_floor(v_sums, v_sample, v_want) else 0 end);
-        with entry as (
-            select w.weight, unnest(p.entries) as entry
-            from unnest(p_terms, v_weights) w(term, weight)
-            join loci_data.postings p on p.namespace_id = p_namespace_id and p.term = w.term
-        ), tail as materialized (
-            select e.entry >> 23 as doc_id,
-                   sum(e.weight / (1 + (0.3 + p_slope * (e.entry & 32767)) / (e.entry >> 15 & 255))) as score
-            from entry e group by 1 order by 2 desc, 1 limit v_want
-        ), best as (  -- looked up from the best down, and no further than needed
-            select m.id, c.doc_id, c.score
-            from (select f.doc_id, f.score
-                  from (select r.doc_id, r.score
-                        from loci_internal.rank_candidates(p_namespace_id, p_ranges, v_sums, v_floor::real, p_terms,
-                                                           v_weights, p_slope) r
-                        union all
-                        select t.doc_id, t.score from tail t) f
-                  order by f.score desc, f.doc_id offset 0) c
-            cross join lateral (
-                select o.id from loci_data.memories o
-                where o.namespace_id = p_namespace_id and o.doc_id = c.doc_id
-                  and loci_internal.memory_is_visible(o, p_filter) limit 1) m
-            order by c.score desc, c.doc_id limit p_limit
-        )
-        select array_agg(b.id order by b.score desc, b.doc_id), array_agg(b.doc_id order by b.score desc, b.doc_id),
-               array_agg(b.score order by b.score desc, b.doc_id),
-               (select case when count(*) = v_want then min(t.score) else 0 end from tail t)
-        into v_ids, v_docs, v_scores, v_least from best b;
+        select a.* into v_ids, v_docs, v_scores, v_least
+        from loci_internal.rank_above_floor(p_namespace_id, p_ranges, v_sums, v_floor::real, p_terms, v_weights,
+                                            p_slope, p_filter, p_limit, v_want) a;
         if coalesce(cardinality(v_ids), 0) < p_limit then
             exit when v_floor = 0 and v_least = 0;
             v_want := v_want * 4;
@@ -82,6 +58,48 @@ end $$;
 comment on function loci_internal.search_ranges(integer, integer[], double precision[], bigint[], double precision,
                                                 double precision, loci_internal.memory_filter, integer) is
     'Memories by exact BM25 in a namespace whose postings are in ranges and in blocks.';
+
+-- One try of search_ranges: the best p_limit that pass the filter, of documents in ranges whose sum is above a floor,
+-- and of the best p_want in blocks. rest: what the others in blocks have at most.
+create or replace function loci_internal.rank_above_floor(
+    p_namespace_id integer, p_ranges integer[], p_sums vector[], p_floor real, p_terms bigint[],
+    p_weights double precision[], p_slope double precision, p_filter loci_internal.memory_filter, p_limit integer,
+    p_want integer, out ids uuid[], out doc_ids bigint[], out scores double precision[], out rest double precision)
+language plpgsql stable
+as $$
+begin
+    with entry as (
+        select w.weight, unnest(p.entries) as entry
+        from unnest(p_terms, p_weights) w(term, weight)
+        join loci_data.postings p on p.namespace_id = p_namespace_id and p.term = w.term
+    ), tail as materialized (
+        select e.entry >> 23 as doc_id,
+               sum(e.weight / (1 + (0.3 + p_slope * (e.entry & 32767)) / (e.entry >> 15 & 255))) as score
+        from entry e group by 1 order by 2 desc, 1 limit p_want
+    ), best as (  -- looked up from the best down, and no further than needed
+        select m.id, c.doc_id, c.score
+        from (select f.doc_id, f.score
+              from (select r.doc_id, r.score
+                    from loci_internal.rank_candidates(p_namespace_id, p_ranges, p_sums, p_floor, p_terms, p_weights,
+                                                       p_slope) r
+                    union all
+                    select t.doc_id, t.score from tail t) f
+              order by f.score desc, f.doc_id offset 0) c
+        cross join lateral (
+            select o.id from loci_data.memories o
+            where o.namespace_id = p_namespace_id and o.doc_id = c.doc_id
+              and loci_internal.memory_is_visible(o, p_filter) limit 1) m
+        order by c.score desc, c.doc_id limit p_limit
+    )
+    select array_agg(b.id order by b.score desc, b.doc_id), array_agg(b.doc_id order by b.score desc, b.doc_id),
+           array_agg(b.score order by b.score desc, b.doc_id),
+           (select case when count(*) = p_want then min(t.score) else 0 end from tail t)
+    into ids, doc_ids, scores, rest from best b;
+end $$;
+comment on function loci_internal.rank_above_floor(
+    integer, integer[], vector[], real, bigint[], double precision[], double precision, loci_internal.memory_filter,
+    integer, integer) is
+    'Best memories by BM25 among those above a floor and those in blocks.';
 
 -- The weights of terms as they are now, and how far the impacts of ranges may be below what they would be now: at most
 -- times factor, and a document's sum by at most slack. matches: documents that have any of the terms, at most.
@@ -206,33 +224,3 @@ begin
 end $$;
 comment on function loci_internal.write_lexical_ranges(integer, integer, integer, bigint[], bigint[], bigint[]) is
     'Write impacts of documents as ranges of the lexical index.';
-
--- The postings of a range, read back from its impacts: tf = norm * x / (1 - x) with x = impact / weight. Cost: 1 µs a
--- posting, 8,000 places for a term that more than a thousand documents have.
-create or replace function loci_internal.range_postings(p_namespace_id integer, p_range integer)
-returns table (term bigint, doc_id bigint, frequency integer, length integer)
-language sql stable set search_path from current
-as $$
-    with range as materialized (
-        select r.slope, d.document, d.place from loci_data.lexical_ranges r
-        cross join lateral unnest(r.documents) with ordinality d(document, place)
-        where r.namespace_id = p_namespace_id and r.range = p_range and d.document > 0
-    ), impact as (
-        select i.term, i.weight::double precision as weight, split_part(e.pair, ':', 1)::bigint as place,
-               split_part(e.pair, ':', 2)::double precision as impact
-        from loci_data.lexical_impacts i
-        cross join lateral string_to_table(split_part(substr(i.sparse::text, 2), '}', 1), ',') e(pair)
-        where i.namespace_id = p_namespace_id and i.range = p_range and i.sparse is not null
-        union all
-        select i.term, i.weight, e.place, e.impact
-        from loci_data.lexical_impacts i
-        cross join lateral unnest(i.dense::vector::real[]) with ordinality e(impact, place)
-        where i.namespace_id = p_namespace_id and i.range = p_range and i.dense is not null and e.impact > 0
-    )
-    select i.term, r.document >> 15,
-           round((0.3 + r.slope * (r.document & 32767)) * i.impact / (i.weight - i.impact))::integer,
-           (r.document & 32767)::integer
-    from impact i join range r using (place)
-$$;
-comment on function loci_internal.range_postings(integer, integer) is
-    'Postings of a range of the lexical index: term, document, frequency, length.';
