@@ -32,17 +32,8 @@ begin
     end if;
     v_filter := loci_internal.resolve_filter(v_ns, p_filter, p_as_of, p_known_at);
     v_limit := coalesce(p_limit, loci_internal.setting_number(v_ns, 'depth'));
-    v_start := array(
-        select e.id from loci_data.entities e
-        where e.namespace_id = v_ns and e.id = any(v_start) and (e.mentions <= 1000 or e.mentions <= (
-            select sum(c.documents) from loci_data.corpus_counts c where c.namespace_id = v_ns) / 10)
-        order by array_position(v_start, e.id));
-    -- a name that was only read out of texts leads nowhere by itself
-    if p_known_at is null and not exists (
-            select from loci_data.entities e where e.namespace_id = v_ns and e.id = any (v_start)
-              and (e.type <> 'extracted'
-                   or exists (select from loci_data.edges d where d.namespace_id = v_ns and d.source_id = e.id)
-                   or exists (select from loci_data.edges d where d.namespace_id = v_ns and d.target_id = e.id))) then
+    v_start := loci_internal.entities_to_start_from(v_ns, v_start, p_known_at);
+    if v_start = '{}' then
         return;
     end if;
     loop
@@ -61,6 +52,34 @@ end $$;
 comment on function loci_api.recall_graph_arm(text, text, integer, jsonb, timestamptz, timestamptz, boolean, uuid[]) is
     'Memories around the entities that a question names, best first, with the path that led there. Errors: 42501, '
     'P0002, 22023.';
+
+-- Those of the entities that a question names from which a search may start: the over-common ones get out of the way,
+-- and none is left where all were only read out of texts and lead nowhere by themselves.
+create or replace function loci_internal.entities_to_start_from(p_namespace_id integer, p_ids uuid[],
+                                                                p_known_at timestamptz)
+returns uuid[]
+language plpgsql stable
+as $$
+declare
+    v_start uuid[] := array(
+        select e.id from loci_data.entities e
+        where e.namespace_id = p_namespace_id and e.id = any (p_ids) and (e.mentions <= 1000 or e.mentions <= (
+            select sum(c.documents) from loci_data.corpus_counts c where c.namespace_id = p_namespace_id) / 10)
+        order by array_position(p_ids, e.id));
+begin
+    if p_known_at is null and not exists (
+            select from loci_data.entities e where e.namespace_id = p_namespace_id and e.id = any (v_start)
+              and (e.type <> 'extracted'
+                   or exists (select from loci_data.edges d where d.namespace_id = p_namespace_id
+                              and d.source_id = e.id)
+                   or exists (select from loci_data.edges d where d.namespace_id = p_namespace_id
+                              and d.target_id = e.id))) then
+        return '{}';
+    end if;
+    return v_start;
+end $$;
+comment on function loci_internal.entities_to_start_from(integer, uuid[], timestamptz) is
+    'Entities that a question names, without those from which the graph says nothing.';
 
 -- Which memories does the graph suggest for a question that names these entities? The graph arm of recall: what is
 -- within settings max_hops of them, and the memories that mention those or are evidence of the edges that led there,

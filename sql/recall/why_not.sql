@@ -20,36 +20,20 @@ as $$
 declare
     v_ns     integer := loci_internal.authorize(p_namespace, 'reader');
     v_filter loci_internal.memory_filter := loci_internal.resolve_filter(v_ns, p_filter, p_as_of, p_known_at);
-    v_id     uuid := case when pg_input_is_valid(p_memory, 'uuid') then p_memory end;
     v_now    loci_data.memories;
     v_then   loci_data.memories;
     v_model  smallint := (select m.id from loci_data.embedding_models m where m.active);
     v_query  vector;
     v_terms  loci_internal.question_terms;
 begin
-    select m.* into v_now
-    from (select o.* from loci_data.memories o where o.namespace_id = v_ns and o.id = v_id
-          union all
-          select o.* from loci_data.memories o where o.namespace_id = v_ns and o.lineage = p_memory) m
-    order by loci_internal.memory_is_visible(m, v_filter) desc, m.version desc nulls last, m.id limit 1;
-    if not found then
-        raise no_data_found using message = format('memory %s does not exist', p_memory), column = 'memory';
-    end if;
+    v_now := loci_internal.memory_to_examine(v_ns, p_memory, v_filter);
     v_then := loci_internal.memory_as_believed(v_now, p_known_at);
     id := v_now.id;
     doc_id := v_now.doc_id;
     lineage := v_now.lineage;
     content := v_now.content;
-    checks := jsonb_build_array(
-            jsonb_build_object('name', 'known_at', 'asked', coalesce(p_known_at, clock_timestamp()),
-                               'has', v_now.recorded_at, 'passes', v_then.id is not null),
-            jsonb_build_object('name', 'status', 'asked', 'active', 'has', v_then.status,
-                               'passes', coalesce(v_then.status = 'active', false)),
-            jsonb_build_object('name', 'as_of', 'asked', v_filter.as_of,
-                               'has', jsonb_build_array(v_then.valid_from, v_then.valid_to),
-                               'passes', coalesce(loci.holds_at(v_then.valid_from, v_then.valid_to, null, null,
-                                                                 v_filter.as_of, null), false)))
-        || loci_internal.filter_checks(v_ns, v_then, p_filter, p_as_of, p_known_at);
+    checks := loci_internal.time_checks(v_now.recorded_at, v_then, v_filter.as_of, p_known_at)
+              || loci_internal.filter_checks(v_ns, v_then, p_filter, p_as_of, p_known_at);
     v_terms := loci_internal.weigh_terms(v_ns, p_query, p_words);
     covered := (loci_internal.question_coverage(v_ns, v_terms, array[v_now.doc_id]))[1];
     v_query := case when p_words is null then p_embedding::vector
@@ -77,6 +61,48 @@ comment on function loci_api.examine_memory(text, text, text, real[], jsonb, tim
                                             vector[]) is
     'Status, times and filters of one memory as a recall would see them: whether it passes each, and what it '
     'shares with the question. Errors: 42501, P0002, 22023.';
+
+-- The memory of an id; or of the name of a lineage the version that a filter shows, else the newest. Errors: P0002.
+create or replace function loci_internal.memory_to_examine(p_namespace_id integer, p_memory text,
+                                                           p_filter loci_internal.memory_filter)
+returns loci_data.memories
+language plpgsql stable
+as $$
+declare
+    v_id    uuid := case when pg_input_is_valid(p_memory, 'uuid') then p_memory end;
+    v_found loci_data.memories;
+begin
+    select m.* into v_found
+    from (select o.* from loci_data.memories o where o.namespace_id = p_namespace_id and o.id = v_id
+          union all
+          select o.* from loci_data.memories o where o.namespace_id = p_namespace_id and o.lineage = p_memory) m
+    order by loci_internal.memory_is_visible(m, p_filter) desc, m.version desc nulls last, m.id limit 1;
+    if not found then
+        raise no_data_found using message = format('memory %s does not exist', p_memory), column = 'memory';
+    end if;
+    return v_found;
+end $$;
+comment on function loci_internal.memory_to_examine(integer, text, loci_internal.memory_filter) is
+    'A memory by its id or by the name of its lineage. Errors: P0002.';
+
+-- Status and both times of a memory, as it was believed at p_known_at, as filter_checks has filters.
+create or replace function loci_internal.time_checks(p_recorded_at timestamptz, p_memory loci_data.memories,
+                                                     p_as_of timestamptz, p_known_at timestamptz)
+returns jsonb
+language sql stable
+as $$
+    select jsonb_build_array(
+        jsonb_build_object('name', 'known_at', 'asked', coalesce(p_known_at, clock_timestamp()),
+                           'has', p_recorded_at, 'passes', p_memory.id is not null),
+        jsonb_build_object('name', 'status', 'asked', 'active', 'has', p_memory.status,
+                           'passes', coalesce(p_memory.status = 'active', false)),
+        jsonb_build_object('name', 'as_of', 'asked', p_as_of,
+                           'has', jsonb_build_array(p_memory.valid_from, p_memory.valid_to),
+                           'passes', coalesce(loci.holds_at(p_memory.valid_from, p_memory.valid_to, null, null,
+                                                             p_as_of, null), false)))
+$$;
+comment on function loci_internal.time_checks(timestamptz, loci_data.memories, timestamptz, timestamptz) is
+    'Status and times of a memory, and whether it passes them.';
 
 -- Each filter by itself: what was asked for, what the memory has, and whether it passes.
 create or replace function loci_internal.filter_checks(p_namespace_id integer, p_memory loci_data.memories,
