@@ -78,6 +78,35 @@ comment on function loci_internal.fuse_hits(
     double precision[], integer) is
     'Best hits of a recall, with the scores that they are ranked by.';
 
+-- The best hits of a recall: those of the arms (p_first, a row of fuse_arms), fused with what stands around them
+-- (p_around, a row of expand_recall_hits) where anything does. speakers: sources that the question names. Pure.
+create or replace function loci_internal.rank_hits(
+    p_weights jsonb, p_asked jsonb, p_first record, p_around record, p_limit integer,
+    out doc_ids bigint[], out scores double precision[], out factors double precision[], out standings text[],
+    out speakers text[])
+language plpgsql immutable
+as $$
+begin
+    speakers := '{}';
+    if num_nonnulls(p_around.near_of, p_around.standing_ids, p_around.linked_ids, p_around.hierarchy_ids,
+                    p_around.time_ids) = 0 then
+        doc_ids := p_first.doc_ids[:p_limit];
+        scores := p_first.scores[:p_limit];
+        return;
+    end if;
+    speakers := loci_internal.named_sources(p_around.near_ids, p_around.near_sources, p_around.standing_ids,
+                                            p_around.standings);
+    select array_agg(h.doc_id), array_agg(h.score), array_agg(h.factor), array_agg(h.standing)
+    into doc_ids, scores, factors, standings
+    from loci_internal.fuse_hits(
+        p_weights, p_asked, p_first.doc_ids, p_first.scores, p_first.named, p_around.linked_ids,
+        p_around.linked_scores, p_around.hierarchy_ids, p_around.hierarchy_scores, coalesce(p_around.share, 1),
+        p_around.near_of, p_around.near_ids, p_around.near_distances, p_around.near_sources, p_around.standing_ids,
+        p_around.standings, speakers, p_around.time_ids, p_around.time_gaps, p_limit) h;
+end $$;
+comment on function loci_internal.rank_hits(jsonb, jsonb, record, record, integer) is
+    'Best hits of a recall, by its arms and by what stands around them.';
+
 -- How many days lie between a time and each of some memories? 0: it began to be true then, or was true then and is no
 -- more; negative: before. One scan of the index of document numbers.
 create or replace function loci_internal.days_from_period(p_namespace_id integer, p_documents bigint[],

@@ -23,70 +23,39 @@ as $$
 declare
     v_ns       integer := loci_internal.authorize(p_namespace, 'reader');
     v_settings jsonb := loci_internal.settings(v_ns);
-    v_weights  jsonb := v_settings -> 'weights';
+    v_weights  jsonb;
     v_terms    loci_internal.question_terms;
     v_arms     record;
     v_first    record;
     v_around   record;
-    v_count    integer := greatest(p_k, p_statements);
-    v_docs     bigint[];
-    v_scores   double precision[];
-    v_factors  double precision[];
-    v_stands   text[];
-    v_speakers text[] := '{}';
+    v_best     record;
 begin
     if loci_internal.is_common_recall(v_ns, v_settings, p_arms, p_model_id) is not true then
         return next;
         return;
     end if;
-    v_weights := v_weights || jsonb_build_object(
-        'vector', coalesce((v_weights ->> 'vector')::double precision, 1) * (p_asked ->> 'focus')::double precision)
-        || p_weights;
+    v_weights := loci_internal.arm_weights(v_settings -> 'weights', (p_asked ->> 'focus')::double precision, p_weights);
     v_terms := loci_internal.weigh_terms(v_ns, p_query, p_words);
-    select * into v_arms
-    from loci_api.recall_arms(p_namespace, p_query, null, p_arms, p_filter, p_as_of, p_known_at, false, p_model_id,
-                              p_words, p_word_vectors, v_terms);
-    select * into v_first
-    from loci_internal.fuse_arms(
-        v_weights, v_arms.lexical_ids, v_arms.lexical_scores, v_arms.vector_ids, v_arms.vector_scores,
-        v_arms.vector_mean, v_arms.graph_ids, v_arms.graph_scores, v_arms.walk_ids, v_arms.walk_scores);
+    v_arms := loci_api.recall_arms(p_namespace, p_query, null, p_arms, p_filter, p_as_of, p_known_at, false, p_model_id,
+                                   p_words, p_word_vectors, v_terms);
+    v_first := loci_internal.fuse_arms(v_weights, v_arms);
     select * into v_around
     from loci_api.expand_recall_hits(p_namespace, p_query, v_first.doc_ids[:100], v_first.doc_ids[:20], p_arms,
                                      p_filter, p_as_of, p_known_at, p_user, p_from, p_to, v_terms)
     where v_first.doc_ids is not null;
-    if num_nonnulls(v_around.near_of, v_around.standing_ids, v_around.linked_ids, v_around.hierarchy_ids,
-                    v_around.time_ids) = 0 then
-        v_docs := v_first.doc_ids[:v_count];
-        v_scores := v_first.scores[:v_count];
-    else
-        v_speakers := loci_internal.named_sources(v_around.near_ids, v_around.near_sources, v_around.standing_ids,
-                                                  v_around.standings);
-        select array_agg(h.doc_id), array_agg(h.score), array_agg(h.factor), array_agg(h.standing)
-        into v_docs, v_scores, v_factors, v_stands
-        from loci_internal.fuse_hits(
-            v_weights, v_settings || p_asked, v_first.doc_ids, v_first.scores, v_first.named, v_around.linked_ids,
-            v_around.linked_scores, v_around.hierarchy_ids, v_around.hierarchy_scores, coalesce(v_around.share, 1),
-            v_around.near_of, v_around.near_ids, v_around.near_distances, v_around.near_sources, v_around.standing_ids,
-            v_around.standings, v_speakers, v_around.time_ids, v_around.time_gaps, v_count) h;
-    end if;
+    v_best := loci_internal.rank_hits(v_weights, v_settings || p_asked, v_first, v_around, greatest(p_k, p_statements));
     return query
-    select case when b.nth is not distinct from 1 or b.nth is null then json_build_object(
-               'entities', v_arms.entities, 'constraints', v_arms.constraints, 'late', v_arms.walk_timed_out,
-               'arms_ms', v_arms.took_ms, 'around_ms', v_around.took_ms, 'evidence', (
-                   select to_json(e) from loci_internal.recall_evidence(
-                       v_first.doc_ids[:20], v_around.covered, v_around.near_ids, v_around.near_sources,
-                       v_around.standing_ids, v_around.standings, v_speakers) e where v_first.doc_ids is not null),
-               'nearest', v_arms.vector_scores[1], 'mean', v_arms.vector_mean, 'terms', v_around.terms,
-               'unknown', v_around.unknown, 'memories', v_around.memories) end,
+    select case when b.nth is not distinct from 1 or b.nth is null
+                then loci_internal.recall_answer(v_arms, v_first, v_around, v_best.speakers) end,
            b.doc_id, b.score, coalesce(b.factor, 1), b.standing, m.memory, m.contradicts, s.content, s.earlier,
            s.valid_from, s.recorded_at, s.category
     from (select 1) one(row)
-    left join unnest(v_docs, v_scores, v_factors, v_stands)
+    left join unnest(v_best.doc_ids, v_best.scores, v_best.factors, v_best.standings)
               with ordinality b(doc_id, score, factor, standing, nth) on true
-    left join loci_api.get_recall_results(p_namespace, v_docs[:p_k], p_as_of, p_known_at) m
+    left join loci_api.get_recall_results(p_namespace, v_best.doc_ids[:p_k], p_as_of, p_known_at) m
               on (m.memory).cursor = b.doc_id
     left join lateral (  -- nothing is called where none are asked for
-        select t.* from loci_api.short_statements(p_namespace, v_docs[:p_statements], p_known_at) t
+        select t.* from loci_api.short_statements(p_namespace, v_best.doc_ids[:p_statements], p_known_at) t
         where p_statements > 0 offset 0) s on s.doc_id = b.doc_id
     order by b.nth;
 end $$;
@@ -112,6 +81,40 @@ $$;
 comment on function loci_internal.is_common_recall(integer, jsonb, text[], smallint) is
     'Whether a recall can be done in one call.';
 
+-- Weights of the arms: those of the settings, that of the vector arm times the weight of the model that asks, and those
+-- that a question states. Pure.
+create or replace function loci_internal.arm_weights(p_weights jsonb, p_focus double precision, p_stated jsonb)
+returns jsonb
+language sql immutable parallel safe
+return p_weights || jsonb_build_object('vector', coalesce((p_weights ->> 'vector')::double precision, 1) * p_focus)
+       || p_stated;
+comment on function loci_internal.arm_weights(jsonb, double precision, jsonb) is
+    'Weights of the arms of one recall.';
+
+-- What belongs to a whole recall, and to none of its hits: see recall_in_one_call. p_arms: a row of recall_arms;
+-- p_first, p_around: as rank_hits has them.
+create or replace function loci_internal.recall_answer(p_arms record, p_first record, p_around record,
+                                                       p_speakers text[])
+returns json
+language plpgsql immutable
+as $$
+declare
+    v_evidence json;
+begin
+    if p_first.doc_ids is not null then
+        v_evidence := to_json(loci_internal.recall_evidence(
+            p_first.doc_ids[:20], p_around.covered, p_around.near_ids, p_around.near_sources, p_around.standing_ids,
+            p_around.standings, p_speakers));
+    end if;
+    return json_build_object(
+        'entities', p_arms.entities, 'constraints', p_arms.constraints, 'late', p_arms.walk_timed_out,
+        'arms_ms', p_arms.took_ms, 'around_ms', p_around.took_ms, 'evidence', v_evidence,
+        'nearest', p_arms.vector_scores[1], 'mean', p_arms.vector_mean, 'terms', p_around.terms,
+        'unknown', p_around.unknown, 'memories', p_around.memories);
+end $$;
+comment on function loci_internal.recall_answer(record, record, record, text[]) is
+    'What belongs to a whole recall: entities, constraints, times and evidence.';
+
 -- An arm's part in the score of each of its hits, which come best first: their scores over the best one, times the
 -- arm's weight. Inlines.
 create or replace function loci_internal.arm_parts(p_doc_ids bigint[], p_scores double precision[],
@@ -129,12 +132,9 @@ comment on function loci_internal.arm_parts(bigint[], double precision[], double
 -- that, the part of the graph, which says that a hit has to do with whom the question names. Of the arm by meaning it
 -- counts how far a cosine stands above the mean of the namespace, over the largest such distance; the mean counts half
 -- beside five hits, and the lowest cosine stands for one that is not known. p_weights: as settings have them; an arm
--- that has none weighs 1. Pure.
-create or replace function loci_internal.fuse_arms(
-    p_weights jsonb, p_lexical_ids bigint[], p_lexical_scores double precision[], p_vector_ids bigint[],
-    p_vector_scores double precision[], p_mean double precision, p_graph_ids bigint[],
-    p_graph_scores double precision[], p_walk_ids bigint[], p_walk_scores double precision[],
-    out doc_ids bigint[], out scores double precision[], out named double precision[])
+-- that has none weighs 1; p_arms: a row of recall_arms. Pure.
+create or replace function loci_internal.fuse_arms(p_weights jsonb, p_arms record, out doc_ids bigint[],
+                                                   out scores double precision[], out named double precision[])
 language plpgsql immutable parallel safe set search_path from current set plan_cache_mode = force_generic_plan
 as $$
 declare
@@ -142,28 +142,28 @@ declare
     v_vector  constant double precision := coalesce((p_weights ->> 'vector')::double precision, 1);
     v_graph   constant double precision := coalesce((p_weights ->> 'graph')::double precision, 1);
     v_walk    constant double precision := coalesce((p_weights ->> 'walk')::double precision, 1);
-    v_size    constant double precision := cardinality(p_vector_ids);
-    v_mean    constant double precision := coalesce(p_mean, p_vector_scores[v_size::integer]) * v_size * v_size
-                                           / (v_size * v_size + 25);
-    v_largest constant double precision := p_vector_scores[1] - v_mean;
+    v_size    constant double precision := cardinality(p_arms.vector_ids);
+    v_mean    constant double precision := coalesce(p_arms.vector_mean, p_arms.vector_scores[v_size::integer])
+                                           * v_size * v_size / (v_size * v_size + 25);
+    v_largest constant double precision := p_arms.vector_scores[1] - v_mean;
 begin
     select array_agg(f.doc_id), array_agg(f.score), array_agg(f.named) into doc_ids, scores, named
     from (select p.doc_id, sum(p.part) as score, sum(p.named) as named
           from (select l.doc_id, l.part, 0::double precision as named
-                from loci_internal.arm_parts(p_lexical_ids, p_lexical_scores, v_lexical) l
+                from loci_internal.arm_parts(p_arms.lexical_ids, p_arms.lexical_scores, v_lexical) l
                 union all
                 select v.doc_id, case when v_largest > 0 then greatest(0, v.score - v_mean) / v_largest else 1 end
                                  * v_vector, 0
-                from unnest(p_vector_ids, p_vector_scores) v(doc_id, score)
+                from unnest(p_arms.vector_ids, p_arms.vector_scores) v(doc_id, score)
                 union all
-                select g.doc_id, g.part, g.part from loci_internal.arm_parts(p_graph_ids, p_graph_scores, v_graph) g
+                select g.doc_id, g.part, g.part
+                from loci_internal.arm_parts(p_arms.graph_ids, p_arms.graph_scores, v_graph) g
                 union all
-                select w.doc_id, w.part, 0 from loci_internal.arm_parts(p_walk_ids, p_walk_scores, v_walk) w) p
+                select w.doc_id, w.part, 0
+                from loci_internal.arm_parts(p_arms.walk_ids, p_arms.walk_scores, v_walk) w) p
           group by p.doc_id order by 2 desc, 1) f;
 end $$;
-comment on function loci_internal.fuse_arms(
-    jsonb, bigint[], double precision[], bigint[], double precision[], double precision, bigint[], double precision[],
-    bigint[], double precision[]) is
+comment on function loci_internal.fuse_arms(jsonb, record) is
     'Hits of the arms of a recall, best first, with their scores.';
 
 -- Memories by document number, as valid and believed at two times, in the order asked: the last step of a recall. One
