@@ -15,71 +15,51 @@
 create or replace function loci_api.expand_recall_hits(
     p_namespace text, p_query text, p_documents bigint[], p_seeds bigint[], p_arms text[], p_filter jsonb default '{}',
     p_as_of timestamptz default null, p_known_at timestamptz default null, p_user text default null,
-    p_from timestamptz default null, p_to timestamptz default null,
-    p_terms loci_internal.question_terms default null)
+    p_from timestamptz default null, p_to timestamptz default null, p_terms loci_internal.question_terms default null)
 returns table (near_of bigint[], near_ids bigint[], near_distances integer[], near_sources text[],
-               share double precision,
-               hierarchy_ids bigint[], hierarchy_scores double precision[], hierarchy_paths jsonb,
-               linked_ids bigint[], linked_scores double precision[], linked_paths jsonb, took_ms real[],
-               covered double precision[], terms integer, unknown integer, memories bigint, standing_ids bigint[],
-               standings text[],
-               time_ids bigint[], time_gaps double precision[])
+               share double precision, hierarchy_ids bigint[], hierarchy_scores double precision[],
+               hierarchy_paths jsonb, linked_ids bigint[], linked_scores double precision[], linked_paths jsonb,
+               took_ms real[], covered double precision[], terms integer, unknown integer, memories bigint,
+               standing_ids bigint[], standings text[], time_ids bigint[], time_gaps double precision[])
 language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 as $$
 declare
-    v_at timestamptz := clock_timestamp();  -- when the step began
-    v_ns integer := loci_internal.authorize(p_namespace, 'reader');
-    v_named    boolean := exists (select from loci_data.entity_names n where n.namespace_id = v_ns)
-                       or exists (select from loci_data.name_candidates n where n.namespace_id = v_ns);
-    v_names    text[] := '{}';  -- that the question has, of entities or of a memory that alone has it
-    v_entities uuid[] := '{}';
-    v_memories uuid[] := '{}';
-    v_terms    loci_internal.question_terms := case when p_terms is null
-        then loci_internal.weigh_terms(v_ns, p_query, null) else p_terms end;
+    v_at    timestamptz[] := array[clock_timestamp()];  -- when the steps began
+    v_ns    integer := loci_internal.authorize(p_namespace, 'reader');
+    v_asked record;  -- names that the question has
+    v_terms loci_internal.question_terms := coalesce(p_terms, loci_internal.weigh_terms(v_ns, p_query, null));
 begin
-    if v_named then
-        select coalesce(array_agg(q.name), '{}'), coalesce(array_agg(q.entity_id), '{}'),
-               coalesce(array_agg(q.memory_id), '{}')
-        into v_names, v_entities, v_memories from loci_internal.question_names(v_ns, p_query) q;
-    end if;
+    v_asked := loci_internal.names_asked_for(v_ns, p_query);
     select least(1, 60.0 * sum(c.documents) / nullif(sum(c.terms), 0)) into share
     from loci_data.corpus_counts c where c.namespace_id = v_ns;
     select array_agg(n.doc_id), array_agg(n.neighbour_id), array_agg(n.distance), array_agg(n.source)
     into near_of, near_ids, near_distances, near_sources
     from loci_internal.neighbours_in_session(
         v_ns, p_documents, loci_internal.resolve_filter(v_ns, p_filter, p_as_of, p_known_at)) n;
-    took_ms := took_ms || (1000 * extract(epoch from clock_timestamp() - v_at))::real;
-    v_at := clock_timestamp();
-    if 'hierarchy' = any (p_arms) and (
-        exists (select from loci_data.memory_closure c where c.namespace_id = v_ns)
-        or exists (select from loci_data.memory_links l where l.namespace_id = v_ns)) then
-        select array_agg(r.doc_id), array_agg(r.score),
-               jsonb_agg(jsonb_build_object('from', r.seed_id, 'relation', r.relation))
-        into hierarchy_ids, hierarchy_scores, hierarchy_paths
-        from loci_api.related_memories(p_namespace, p_seeds[1:10], null, p_filter, p_as_of, p_known_at) r;
-    end if;
-    took_ms := took_ms || (case when 'hierarchy' = any (p_arms)
-                           then 1000 * extract(epoch from clock_timestamp() - v_at) end)::real;
+    v_at := v_at || clock_timestamp();
+    select array_agg(r.doc_id), array_agg(r.score),
+           jsonb_agg(jsonb_build_object('from', r.seed_id, 'relation', r.relation))
+    into hierarchy_ids, hierarchy_scores, hierarchy_paths
+    from loci_api.related_memories(p_namespace, p_seeds[1:10], null, p_filter, p_as_of, p_known_at) r
+    where 'hierarchy' = any (p_arms) and loci_internal.has_relatives(v_ns);
+    v_at := v_at || clock_timestamp();
     select array_agg(s.doc_id), array_agg(s.standing) into standing_ids, standings
-    from loci_internal.hit_standings(v_ns, p_query, p_user, p_documents || near_ids, v_names, v_entities) s;
-    v_at := clock_timestamp();
-    if 'graph' = any (p_arms) and v_named and not coalesce(standings && '{told,said}', false) then
-        select array_agg(l.doc_id), array_agg(l.score), jsonb_agg(jsonb_build_object('path', l.path)) into linked_ids,
-               linked_scores, linked_paths
-        from loci_api.memories_sharing_names(p_namespace, p_query, p_seeds[1:20], null, p_filter, p_as_of,
-                                             p_known_at, v_names, v_entities, v_memories) l;
-    end if;
-    took_ms := took_ms || (case when 'graph' = any (p_arms) then 1000 * extract(epoch from clock_timestamp() - v_at)
-                           end)::real;
+    from loci_internal.hit_standings(v_ns, p_query, p_user, p_documents || near_ids, v_asked.names, v_asked.entities) s;
+    v_at := v_at || clock_timestamp();
+    select array_agg(l.doc_id), array_agg(l.score), jsonb_agg(jsonb_build_object('path', l.path))
+    into linked_ids, linked_scores, linked_paths
+    from loci_api.memories_sharing_names(p_namespace, p_query, p_seeds[1:20], null, p_filter, p_as_of, p_known_at,
+                                         v_asked.names, v_asked.entities, v_asked.memories) l
+    where 'graph' = any (p_arms) and v_asked.known and not coalesce(standings && '{told,said}', false);
+    took_ms := loci_internal.milliseconds_between(
+        v_at || clock_timestamp(), array[true, 'hierarchy' = any (p_arms), null, 'graph' = any (p_arms)]);
     covered := loci_internal.question_coverage(v_ns, v_terms, p_seeds[1:20]);
     terms := v_terms.counted;
     unknown := v_terms.unknown;
     memories := v_terms.documents;
-    if p_from is not null then
-        select array_agg(g.doc_id), array_agg(g.days) into time_ids, time_gaps
-        from loci_internal.days_from_period(v_ns, p_documents || near_ids, p_from, p_to) g;
-    end if;
+    select array_agg(g.doc_id), array_agg(g.days) into time_ids, time_gaps
+    from loci_internal.days_from_period(v_ns, p_documents || near_ids, p_from, p_to) g where p_from is not null;
     return next;
 end $$;
 comment on function loci_api.expand_recall_hits(text, text, bigint[], bigint[], text[], jsonb, timestamptz,
@@ -87,6 +67,17 @@ comment on function loci_api.expand_recall_hits(text, text, bigint[], bigint[], 
                                                 loci_internal.question_terms) is
     'Surroundings of the best hits of a recall: neighbours in their sessions, hierarchy and links, memories that '
     'share rare names; how much of the question each says; one row of parallel arrays.';
+
+-- Does a namespace have a hierarchy or links? Two probes.
+create or replace function loci_internal.has_relatives(p_namespace_id integer) returns boolean
+language plpgsql stable
+as $$
+begin
+    return exists (select from loci_data.memory_closure c where c.namespace_id = p_namespace_id)
+           or exists (select from loci_data.memory_links l where l.namespace_id = p_namespace_id);
+end $$;
+comment on function loci_internal.has_relatives(integer) is
+    'Whether any memory of a namespace has a parent or a link.';
 
 -- Which memories were said just before and after these, in the same session? Up to two on each side, visible and
 -- passing the filters, with who said it; and each of these itself, at distance 0. Two short ranges of the index
@@ -130,8 +121,8 @@ comment on function loci_internal.neighbours_in_session(integer, bigint[], loci_
 
 -- Relatives of these memories in the hierarchy: parent, children, siblings, and links. Seeds come best first; a
 -- relative is worth its relation (link: its strength of then, see link_at) over the rank of its seed. At most 20 of a
--- kind for a seed. A link contradicts leads from what is old to what may outdate it, and not back. Ranges of
--- memory_closure and memory_links by node, then the visible version of each.
+-- kind for a seed (relatives_of). A link contradicts leads from what is old to what may outdate it, and not back.
+-- Ranges of memory_closure and memory_links by node, then the visible version of each.
 create or replace function loci_api.related_memories(
     p_namespace text, p_documents bigint[], p_limit integer default null, p_filter jsonb default '{}',
     p_as_of timestamptz default null, p_known_at timestamptz default null)
@@ -152,39 +143,7 @@ begin
                             where o.namespace_id = v_ns and o.doc_id = i.doc_id limit 1) m
     ), relative as (
         select s.*, r.node as relative, r.relation, r.weight
-        from seed s cross join lateral (
-            (select c.ancestor_id as node, 'parent' as relation, 1.0::double precision as weight
-             from loci_data.memory_closure c
-             where c.namespace_id = v_ns and c.descendant_id = s.node and c.depth = 1
-               and loci.holds_at(c.valid_from, c.valid_to, c.recorded_at, c.superseded_at, v_filter.as_of, p_known_at))
-            union all
-            (select c.descendant_id, 'child', 0.8 from loci_data.memory_closure c
-             where c.namespace_id = v_ns and c.ancestor_id = s.node and c.depth = 1
-               and loci.holds_at(c.valid_from, c.valid_to, c.recorded_at, c.superseded_at, v_filter.as_of, p_known_at)
-             order by c.descendant_id limit 20)
-            union all
-            (select b.descendant_id, 'sibling', 0.6 from loci_data.memory_closure c
-             join loci_data.memory_closure b on b.namespace_id = v_ns and b.ancestor_id = c.ancestor_id and b.depth = 1
-             where c.namespace_id = v_ns and c.descendant_id = s.node and c.depth = 1 and b.descendant_id <> s.node
-               and loci.holds_at(c.valid_from, c.valid_to, c.recorded_at, c.superseded_at, v_filter.as_of, p_known_at)
-               and loci.holds_at(b.valid_from, b.valid_to, b.recorded_at, b.superseded_at, v_filter.as_of, p_known_at)
-             order by b.descendant_id limit 20)
-            union all
-            (select l.target_id, l.type, h.strength from loci_data.memory_links l
-             cross join lateral (select l.strength where p_as_of is null union all
-                                 select (loci_internal.link_at(l, p_as_of)).strength where p_as_of is not null) h
-             where l.namespace_id = v_ns and l.source_id = s.node and l.type <> 'contradicts'
-               and (p_known_at is null or l.recorded_at <= p_known_at)
-               and (l.superseded_at is null or l.superseded_at > p_known_at)
-             order by h.strength desc, l.target_id limit 20)
-            union all
-            (select l.source_id, l.type, h.strength from loci_data.memory_links l
-             cross join lateral (select l.strength where p_as_of is null union all
-                                 select (loci_internal.link_at(l, p_as_of)).strength where p_as_of is not null) h
-             where l.namespace_id = v_ns and l.target_id = s.node
-               and (p_known_at is null or l.recorded_at <= p_known_at)
-               and (l.superseded_at is null or l.superseded_at > p_known_at)
-             order by h.strength desc, l.source_id limit 20)) r
+        from seed s cross join lateral loci_internal.relatives_of(v_ns, s.node, v_filter.as_of, p_as_of, p_known_at) r
     )
     select m.id, m.doc_id, sum(r.weight / r.place) as score,
            (array_agg(r.id order by r.weight / r.place desc, r.place))[1],
@@ -200,6 +159,49 @@ end $$;
 comment on function loci_api.related_memories(text, bigint[], integer, jsonb, timestamptz, timestamptz) is
     'Parents, children, siblings and linked memories of seeds, best first, with the seed and relation that led there. '
     'Errors: 42501, P0002.';
+
+-- Relatives of one memory: parent, children, siblings, and links, at most 20 of a kind. p_at: the moment of the
+-- hierarchy; p_as_of null: links as strong as now. Inlines.
+create or replace function loci_internal.relatives_of(
+    p_namespace_id integer, p_node uuid, p_at timestamptz, p_as_of timestamptz, p_known_at timestamptz)
+returns table (node uuid, relation text, weight double precision)
+language sql stable
+as $$
+    (select c.ancestor_id, 'parent', 1.0::double precision from loci_data.memory_closure c
+     where c.namespace_id = p_namespace_id and c.descendant_id = p_node and c.depth = 1
+       and loci.holds_at(c.valid_from, c.valid_to, c.recorded_at, c.superseded_at, p_at, p_known_at))
+    union all
+    (select c.descendant_id, 'child', 0.8 from loci_data.memory_closure c
+     where c.namespace_id = p_namespace_id and c.ancestor_id = p_node and c.depth = 1
+       and loci.holds_at(c.valid_from, c.valid_to, c.recorded_at, c.superseded_at, p_at, p_known_at)
+     order by c.descendant_id limit 20)
+    union all
+    (select b.descendant_id, 'sibling', 0.6 from loci_data.memory_closure c
+     join loci_data.memory_closure b on b.namespace_id = p_namespace_id and b.ancestor_id = c.ancestor_id
+          and b.depth = 1
+     where c.namespace_id = p_namespace_id and c.descendant_id = p_node and c.depth = 1 and b.descendant_id <> p_node
+       and loci.holds_at(c.valid_from, c.valid_to, c.recorded_at, c.superseded_at, p_at, p_known_at)
+       and loci.holds_at(b.valid_from, b.valid_to, b.recorded_at, b.superseded_at, p_at, p_known_at)
+     order by b.descendant_id limit 20)
+    union all
+    (select l.target_id, l.type, h.strength from loci_data.memory_links l
+     cross join lateral (select l.strength where p_as_of is null union all
+                         select (loci_internal.link_at(l, p_as_of)).strength where p_as_of is not null) h
+     where l.namespace_id = p_namespace_id and l.source_id = p_node and l.type <> 'contradicts'
+       and (p_known_at is null or l.recorded_at <= p_known_at)
+       and (l.superseded_at is null or l.superseded_at > p_known_at)
+     order by h.strength desc, l.target_id limit 20)
+    union all
+    (select l.source_id, l.type, h.strength from loci_data.memory_links l
+     cross join lateral (select l.strength where p_as_of is null union all
+                         select (loci_internal.link_at(l, p_as_of)).strength where p_as_of is not null) h
+     where l.namespace_id = p_namespace_id and l.target_id = p_node
+       and (p_known_at is null or l.recorded_at <= p_known_at)
+       and (l.superseded_at is null or l.superseded_at > p_known_at)
+     order by h.strength desc, l.source_id limit 20)
+$$;
+comment on function loci_internal.relatives_of(integer, uuid, timestamptz, timestamptz, timestamptz) is
+    'Parent, children, siblings and linked memories of one memory, with the weight of each relation.';
 
 -- What do these memories say, as far as they are short (up to 300 characters), and what did their lineages say before?
 -- For who compares statements: content (with whom it is about in front, where it does not say so), category, earlier

@@ -178,6 +178,23 @@ end $$;
 comment on function loci_internal.question_names(integer, text) is
     'Names in a question that entities or single memories are known by.';
 
+-- What of a question is a name here: names, and the entity or the one memory of each, as parallel arrays. known: the
+-- namespace has names; where it has none, nothing is asked: two probes.
+create or replace function loci_internal.names_asked_for(
+    p_namespace_id integer, p_query text,
+    out known boolean, out names text[], out entities uuid[], out memories uuid[])
+language plpgsql stable
+as $$
+begin
+    known := exists (select from loci_data.entity_names n where n.namespace_id = p_namespace_id)
+             or exists (select from loci_data.name_candidates n where n.namespace_id = p_namespace_id);
+    select coalesce(array_agg(q.name), '{}'), coalesce(array_agg(q.entity_id), '{}'),
+           coalesce(array_agg(q.memory_id), '{}')
+    into names, entities, memories from loci_internal.question_names(p_namespace_id, p_query) q where known;
+end $$;
+comment on function loci_internal.names_asked_for(integer, text) is
+    'Names in a question, as parallel arrays, and whether the namespace has any.';
+
 -- Do three of four memories that have the rarest word of a name have it as that name? p_mentions: how many mention it.
 -- A range of postings for each word.
 create or replace function loci_internal.is_mostly_name(p_namespace_id integer, p_name text, p_mentions bigint)

@@ -1,4 +1,4 @@
--- Ratings of recalls, as evidence for tuning.
+-- Ratings of recalls, as evidence for tuning; the log of recalls with them.
 
 -- Were the results of a logged recall of use? p_ratings: [{memory_id, useful, note?}]; the last word on a memory
 -- counts. All or nothing. Rows are locked in order of their rank. Returns the memories rated. Security definer: writes
@@ -93,15 +93,15 @@ as $$
 declare
     v_ns     integer := loci_internal.authorize(p_namespace, 'reader');
     v_filter loci_internal.memory_filter := loci_internal.resolve_filter(v_ns, '{}', null, null);
-    v_row    record;
     v_wrong  text;
+    v_kind   text;  -- and where it stands
 begin
-    for v_row in
-        select (q.nth - 1)::integer as place,
-               coalesce(array_agg(c.id order by e.kind, e.nth) filter (where c.id is not null), '{}') as ids,
-               coalesce(array_agg(c.doc_id order by e.kind, e.nth) filter (where c.id is not null), '{}') as documents,
+    for place, ids, documents, v_wrong in
+        select (q.nth - 1)::integer,
+               coalesce(array_agg(c.id order by e.kind, e.nth) filter (where c.id is not null), '{}'),
+               coalesce(array_agg(c.doc_id order by e.kind, e.nth) filter (where c.id is not null), '{}'),
                (array_agg(format('%s[%s] %s', e.kind, e.nth - 1, left(e.value, 200)) order by e.kind, e.nth)
-                filter (where c.id is null))[1] as wrong
+                filter (where c.id is null))[1]
         from jsonb_array_elements(p_questions) with ordinality q(question, nth)
         cross join lateral (
             select 'ids' as kind, i.nth, i.value
@@ -124,16 +124,58 @@ begin
                                 order by o.version desc limit 1) m) c on true
         group by q.nth order by q.nth
     loop
-        if v_row.wrong is not null and not p_lenient then
-            v_wrong := split_part(v_row.wrong, ' ', 1);
-            raise no_data_found using column = format('questions[%s].%s', v_row.place, v_wrong),
-                message = format('the namespace has no memory %L now', substr(v_row.wrong, length(v_wrong) + 2));
+        if v_wrong is not null and not p_lenient then
+            v_kind := split_part(v_wrong, ' ', 1);
+            raise no_data_found using column = format('questions[%s].%s', place, v_kind),
+                message = format('the namespace has no memory %L now', substr(v_wrong, length(v_kind) + 2));
         end if;
-        place := v_row.place;
-        ids := v_row.ids;
-        documents := v_row.documents;
         return next;
     end loop;
 end $$;
 comment on function loci_api.tuning_evidence(text, jsonb, boolean) is
     'Memories that answer questions, as they are now, by the place of the question. Errors: 42501, P0002.';
+
+-- Logged recalls, one row for each memory in the answer; one without a memory where there was none. Under the policies:
+-- rows of granted namespaces only.
+create or replace view loci.recall_log with (security_invoker = true) as
+select n.name as namespace, r.id as recall_id, r.at, r.agent_id, r.session_id, r.query, r.fusion, r.k, r.skipped,
+       r.took_ms,
+       x.rank, x.memory_id, x.score, x.arms,
+       case when i.injected_at >= r.at then i.injected_at end as injected_at, i.hits, i.last_hit_at,
+       x.useful, x.note, x.rated_at, x.rated_by, loci.agent_name(r.agent_id) as agent,
+       loci.agent_name(x.rated_by) as rater, m.lineage, m.content as memory
+from loci_data.recalls r
+join loci_data.namespaces n on n.id = r.namespace_id
+left join loci_data.recall_results x on x.namespace_id = r.namespace_id and x.recall_id = r.id
+left join loci_data.injections i on i.namespace_id = x.namespace_id and i.session_id = r.session_id
+     and i.memory_id = x.memory_id
+left join loci_data.memories m on m.namespace_id = x.namespace_id and m.id = x.memory_id;
+comment on view loci.recall_log is
+    'Logged recalls and the memories that they were answered with: arms, ranks, whether they were injected, and later '
+    'feedback. Empty where the setting recall_log is off: see logs_recalls in namespace_stats.';
+comment on column loci.recall_log.namespace is 'Name of the namespace.';
+comment on column loci.recall_log.recall_id is
+    'The recall; the same in every namespace that one question searched. Joins recalls.id.';
+comment on column loci.recall_log.at is 'When it was asked.';
+comment on column loci.recall_log.agent_id is 'Agent that asked.';
+comment on column loci.recall_log.session_id is 'The conversation that asked.';
+comment on column loci.recall_log.query is 'The question.';
+comment on column loci.recall_log.fusion is 'linear, rrf or relative_score.';
+comment on column loci.recall_log.k is 'How many results were asked for.';
+comment on column loci.recall_log.skipped is 'Arms that did not take part, and why.';
+comment on column loci.recall_log.took_ms is 'Milliseconds until the ranking stood.';
+comment on column loci.recall_log.rank is 'Place in the answer, from 1; null: no memory was found.';
+comment on column loci.recall_log.memory_id is 'The memory. Joins memory_versions.id.';
+comment on column loci.recall_log.score is 'Its fused score.';
+comment on column loci.recall_log.arms is 'By arm that found it: rank and score there.';
+comment on column loci.recall_log.injected_at is 'When the session was shown it, at the recall or later; null: not.';
+comment on column loci.recall_log.hits is 'How often the session has found it by its words after it was shown.';
+comment on column loci.recall_log.last_hit_at is 'When it did last.';
+comment on column loci.recall_log.useful is 'Note of the rating.';
+comment on column loci.recall_log.note is 'Why.';
+comment on column loci.recall_log.rated_at is 'When that was said.';
+comment on column loci.recall_log.rated_by is 'By whom.';
+comment on column loci.recall_log.agent is 'Name of the agent that asked.';
+comment on column loci.recall_log.rater is 'Name of the agent that rated.';
+comment on column loci.recall_log.lineage is 'Name that groups the versions of the memory.';
+comment on column loci.recall_log.memory is 'Content of the memory.';

@@ -1,4 +1,4 @@
--- Arms of a recall: one call for all, in one namespace or several.
+-- Arms of a recall: one call for all, and the vector arm of a second model.
 
 -- First half of a recall: the arms that start from the question, in one statement: lexical, vector (where a vector is
 -- given, or words with theirs, which weigh_question joins), graph, and walk; the entities that the question names, and
@@ -21,90 +21,48 @@ create or replace function loci_api.recall_arms(
     p_model_id smallint default null, p_words text[] default null, p_word_vectors vector[] default null,
     p_terms loci_internal.question_terms default null)
 returns table (lexical_ids bigint[], lexical_scores double precision[], vector_ids bigint[],
-               vector_scores double precision[],
-               graph_ids bigint[], graph_scores double precision[], graph_paths jsonb,
+               vector_scores double precision[], graph_ids bigint[], graph_scores double precision[], graph_paths jsonb,
                walk_ids bigint[], walk_scores double precision[], walk_paths jsonb, walk_timed_out boolean,
-               entities jsonb, constraints json,
-               took_ms real[], model_id smallint, waiting bigint, without_vector jsonb, question real[],
-               vector_mean double precision)
+               entities jsonb, constraints json, took_ms real[], model_id smallint, waiting bigint,
+               without_vector jsonb, question real[], vector_mean double precision)
 language plpgsql stable security definer set search_path from current set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 as $$
 declare
-    v_at     timestamptz := clock_timestamp();  -- when the step began
+    v_at     timestamptz[] := array[clock_timestamp()];  -- when the steps began
     v_ns     integer := loci_internal.authorize(p_namespace, 'reader');
-    v_query  real[] := p_embedding;
     v_depth  integer := loci_internal.setting_number(v_ns, 'depth');
     v_filter loci_internal.memory_filter := loci_internal.resolve_filter(v_ns, p_filter, p_as_of, p_known_at);
+    v_terms  loci_internal.question_terms := coalesce(p_terms, loci_internal.weigh_terms(v_ns, p_query, p_words));
+    v_query  real[];
     v_named  uuid[];
-    v_terms  loci_internal.question_terms := case when p_terms is null
-        then loci_internal.weigh_terms(v_ns, p_query, p_words) else p_terms end;
+    v_walked uuid[];
 begin
-    if 'lexical' = any (p_arms) then
-        select array_agg(s.doc_id), array_agg(s.score) into lexical_ids, lexical_scores
-        from loci_internal.rank_text(v_ns, v_terms, v_filter, 2 * v_depth) s;
-    end if;
-    took_ms := took_ms || (case when 'lexical' = any (p_arms) then 1000 * extract(epoch from clock_timestamp() - v_at)
-                           end)::real;
-    v_at := clock_timestamp();
-    model_id := (select m.id from loci_data.embedding_models m where m.active);
-    if (p_embedding is not null or p_words is not null) and (p_model_id is null or p_model_id = model_id) then
-        if p_words is not null then
-            v_query := loci_internal.weigh_question(v_ns, model_id, v_terms, p_word_vectors)::real[];
-        end if;
-        select array_agg(s.doc_id), array_agg(s.score) into vector_ids, vector_scores
-        from loci_internal.nearest_memories(v_ns, v_query, v_filter, p_filter = '{}' and p_known_at is null,
-                                            v_depth) s;
-        vector_mean := loci_internal.mean_similarity(v_ns, model_id, v_query::vector);
-    else
-        v_query := null;
-    end if;
-    if 'vector' = any (p_arms) and exists (
-            select from loci_data.embedding_queue q
-            where q.namespace_id = v_ns and q.model_id = recall_arms.model_id and q.error is null) then
-        select w.waiting, w.newest into waiting, without_vector
-        from loci_api.memories_without_vector(p_namespace, p_filter, p_as_of, p_known_at) w;
-        question := case when waiting > 0 then v_query end;
-    end if;
-    took_ms := took_ms || (case when v_query is not null then 1000 * extract(epoch from clock_timestamp() - v_at)
-                           end)::real;
-    v_at := clock_timestamp();
-    if p_known_at is not null or exists (select from loci_data.entity_names n where n.namespace_id = v_ns) then
-        select jsonb_agg(to_jsonb(e) order by e.position, e.id) into entities
-        from loci.match_entities(p_namespace, p_query, null, p_known_at) e;
-        v_named := array(select n.id from jsonb_array_elements(entities) with ordinality u(e, nth)
-                         cross join lateral (
-                             select (u.e ->> 'id')::uuid as id, 1 as step
-                             union
-                             select loci_internal.surviving_entity_id(v_ns, (u.e ->> 'id')::uuid), 2
-                             where p_known_at is not null) n
-                         where n.id is not null group by n.id order by min(u.nth), min(n.step));
-    end if;
-    took_ms := took_ms || (1000 * extract(epoch from clock_timestamp() - v_at))::real;
-    v_at := clock_timestamp();
-    if 'graph' = any (p_arms) and cardinality(v_named) > 0 then
-        select array_agg(s.doc_id), array_agg(s.score), jsonb_agg(s.path) filter (where p_explain) into graph_ids,
-               graph_scores, graph_paths
-        from loci_api.recall_graph_arm(p_namespace, p_query, null, p_filter, p_as_of, p_known_at, p_explain, v_named) s;
-    end if;
-    took_ms := took_ms || (case when 'graph' = any (p_arms) then 1000 * extract(epoch from clock_timestamp() - v_at)
-                           end)::real;
-    v_at := clock_timestamp();
-    if exists (select from loci_data.aspects a where a.namespace_id = v_ns) then
-        select w.doc_ids, w.scores, w.paths, w.timed_out, w.constraints into walk_ids, walk_scores, walk_paths,
-               walk_timed_out, constraints
-        from loci_api.recall_walk_arm(
-            p_namespace, array(select (e ->> 'id')::uuid from jsonb_array_elements(entities) e
-                               order by (e ->> 'mentions')::integer desc, e ->> 'id'),
-            'walk' = any (p_arms), p_filter, p_as_of, p_known_at) w;
-    end if;
-    took_ms := took_ms || (case when 'walk' = any (p_arms) then 1000 * extract(epoch from clock_timestamp() - v_at)
-                           end)::real;
-    if p_as_of is not null then
-        entities := (select jsonb_agg(u.e order by u.nth) from jsonb_array_elements(entities) with ordinality u(e, nth)
-                     where exists (select from loci_internal.entities_at(v_ns, array[(u.e ->> 'id')::uuid], p_as_of,
-                                                                         p_known_at)));
-    end if;
+    select array_agg(s.doc_id), array_agg(s.score) into lexical_ids, lexical_scores
+    from loci_internal.rank_text(v_ns, v_terms, v_filter, 2 * v_depth) s where 'lexical' = any (p_arms);
+    v_at := v_at || clock_timestamp();
+    select v.* into vector_ids, vector_scores, vector_mean, model_id, v_query
+    from loci_internal.recall_vector_arm(v_ns, p_embedding, p_model_id, p_words, p_word_vectors, v_terms, v_filter,
+                                         p_filter = '{}' and p_known_at is null, v_depth) v;
+    select w.waiting, w.newest, case when w.waiting > 0 then v_query end into waiting, without_vector, question
+    from loci_api.memories_without_vector(p_namespace, p_filter, p_as_of, p_known_at) w
+    where 'vector' = any (p_arms) and exists (
+        select from loci_data.embedding_queue q
+        where q.namespace_id = v_ns and q.model_id = recall_arms.model_id and q.error is null);
+    v_at := v_at || clock_timestamp();
+    select n.* into entities, v_named, v_walked
+    from loci_internal.recall_entities(v_ns, p_namespace, p_query, p_as_of, p_known_at) n;
+    v_at := v_at || clock_timestamp();
+    select array_agg(s.doc_id), array_agg(s.score), jsonb_agg(s.path) filter (where p_explain)
+    into graph_ids, graph_scores, graph_paths
+    from loci_api.recall_graph_arm(p_namespace, p_query, null, p_filter, p_as_of, p_known_at, p_explain, v_named) s
+    where 'graph' = any (p_arms) and cardinality(v_named) > 0;
+    v_at := v_at || clock_timestamp();
+    select w.* into walk_ids, walk_scores, walk_paths, constraints, walk_timed_out
+    from loci_api.recall_walk_arm(p_namespace, v_walked, 'walk' = any (p_arms), p_filter, p_as_of, p_known_at) w
+    where exists (select from loci_data.aspects a where a.namespace_id = v_ns);
+    took_ms := loci_internal.milliseconds_between(v_at || clock_timestamp(), array[
+        'lexical' = any (p_arms), v_query is not null, true, 'graph' = any (p_arms), 'walk' = any (p_arms)]);
     return next;
 end $$;
 comment on function loci_api.recall_arms(text, text, real[], text[], jsonb, timestamptz, timestamptz, boolean,
@@ -112,113 +70,128 @@ comment on function loci_api.recall_arms(text, text, real[], text[], jsonb, time
     'Arms of a recall that start from the question: one row of parallel arrays, best first, null for an arm that did '
     'not take part or found nothing; entities named, and constraints; what each took; the active embedding model.';
 
--- First half of a recall over several namespaces: recall_arms in each of them, one row a namespace, in their order.
--- Each uses its own settings, statistics and language. Where a filter names an entity or a memory that a namespace does
--- not have, that namespace has nothing to give (missing says so); if none has it, that is the error. p_namespaces null:
--- all that the caller may read. Cost: that of recall_arms in each. Security invoker: the functions called check for
--- themselves. Errors: 42501, P0002, 22023, as recall_namespaces and recall_arms.
-create or replace function loci_api.recall_arms_in_namespaces(
-    p_namespaces text[], p_own text, p_query text, p_embedding real[], p_arms text[], p_filter jsonb default '{}',
-    p_as_of timestamptz default null, p_known_at timestamptz default null, p_explain boolean default false,
-    p_model_id smallint default null, p_words text[] default null, p_word_vectors vector[] default null)
-returns table (namespace text, missing text,
-               lexical_ids bigint[], lexical_scores double precision[], vector_ids bigint[],
-               vector_scores double precision[],
-               graph_ids bigint[], graph_scores double precision[], graph_paths jsonb,
-               walk_ids bigint[], walk_scores double precision[], walk_paths jsonb, walk_timed_out boolean,
-               entities jsonb, constraints json,
-               took_ms real[], model_id smallint, waiting bigint, without_vector jsonb, question real[],
-               vector_mean double precision)
-language plpgsql stable set search_path from current
+-- The vector arm of recall_arms: the nearest memories by a vector of the question, or by its words with theirs; nothing
+-- where p_model_id is not the active model. question: the vector that was asked.
+create or replace function loci_internal.recall_vector_arm(
+    p_namespace_id integer, p_embedding real[], p_model_id smallint, p_words text[], p_word_vectors vector[],
+    p_terms loci_internal.question_terms, p_filter loci_internal.memory_filter, p_plain boolean, p_limit integer,
+    out ids bigint[], out scores double precision[], out mean double precision, out model_id smallint,
+    out question real[])
+language plpgsql stable
 as $$
-declare
-    v_name    text;
-    v_column  text;
-    v_message text;
-    v_missing text;  -- the first of them, if none has answered yet
-    v_where   text;
-    v_some    boolean := false;
 begin
-    for v_name in select s.namespace from loci_api.recall_namespaces(p_namespaces, p_own) s where s.searched loop
-        begin
-            return query
-            select v_name, null::text, a.*
-            from loci_api.recall_arms(v_name, p_query, p_embedding, p_arms, p_filter, p_as_of, p_known_at, p_explain,
-                                      p_model_id, p_words, p_word_vectors) a;
-            v_some := true;
-        exception when no_data_found then
-            get stacked diagnostics v_column = column_name, v_message = message_text;
-            if v_column is null or v_column not like 'filters.%' then
-                raise;
-            end if;
-            if v_missing is null then
-                v_missing := v_message;
-                v_where := v_column;
-            end if;
-            return query select v_name, v_message, null::bigint[], null::double precision[], null::bigint[],
-                                null::double precision[],
-                                null::bigint[], null::double precision[], null::jsonb, null::bigint[],
-                                null::double precision[], null::jsonb,
-                                false, null::jsonb, null::json, null::real[],
-                                (select m.id from loci_data.embedding_models m where m.active), null::bigint,
-                                null::jsonb, null::real[], null::double precision;
-        end;
-    end loop;
-    if v_missing is not null and not v_some then
-        raise no_data_found using message = v_missing || ' in any of these namespaces', column = v_where;
+    model_id := (select m.id from loci_data.embedding_models m where m.active);
+    if (p_embedding is not null or p_words is not null) and (p_model_id is null or p_model_id = model_id) then
+        question := case when p_words is null then p_embedding else
+            loci_internal.weigh_question(p_namespace_id, model_id, p_terms, p_word_vectors)::real[] end;
+        select array_agg(s.doc_id), array_agg(s.score) into ids, scores
+        from loci_internal.nearest_memories(p_namespace_id, question, p_filter, p_plain, p_limit) s;
+        mean := loci_internal.mean_similarity(p_namespace_id, model_id, question::vector);
     end if;
 end $$;
-comment on function loci_api.recall_arms_in_namespaces(text[], text, text, real[], text[], jsonb, timestamptz,
-                                                       timestamptz, boolean, smallint, text[], vector[]) is
-    'Arms of a recall in each of several namespaces, one row of parallel arrays for each; missing: what a filter '
-    'names and it does not have. Errors: 42501, P0002, 22023.';
+comment on function loci_internal.recall_vector_arm(
+    integer, real[], smallint, text[], vector[], loci_internal.question_terms, loci_internal.memory_filter, boolean,
+    integer) is
+    'Nearest memories to a question, its vector, and the mean cosine of the namespace. Errors: 22023.';
 
--- Which namespaces does a recall search, and with what settings? Those named, in the order named, or with
--- null every one that the caller may read, by name; beside them the request's own (p_own; null: the caller's default
--- one), whose weights and k are those of the fusion; a nameless row with the defaults, if the caller may not
--- read that one. Whether the caller may read what is named is checked first, one by one. At most setting
--- recall_namespaces of the own namespace. Cost: some 30 µs a namespace. Security definer: reads grants. Errors: 42501,
--- P0002 (the first that the caller may not read), 22023 (namespaces: too many, or of several cells), LOCI1.
-create or replace function loci_api.recall_namespaces(p_namespaces text[], p_own text default null)
-returns table (namespace text, settings jsonb, searched boolean, own boolean)
-language plpgsql stable security definer set search_path = ''
+-- Entities that a question names, as known at p_known_at and seen by p_as_of; ids from which the graph starts: those of
+-- them that were named then, each before the one that it was merged into; and those that the walk starts from, the most
+-- mentioned first. Nothing is asked where no entity has a name: one probe.
+create or replace function loci_internal.recall_entities(
+    p_namespace_id integer, p_namespace text, p_query text, p_as_of timestamptz, p_known_at timestamptz,
+    out entities jsonb, out named uuid[], out walked uuid[])
+language plpgsql stable
+as $$
+begin
+    walked := '{}';
+    if p_known_at is null and not exists (
+            select from loci_data.entity_names n where n.namespace_id = p_namespace_id) then
+        return;
+    end if;
+    select jsonb_agg(to_jsonb(e) order by e.position, e.id),
+           coalesce(array_agg(e.id order by e.mentions desc, e.id), '{}')
+    into entities, walked
+    from loci.match_entities(p_namespace, p_query, null, p_known_at) e;
+    named := array(select n.id from jsonb_array_elements(entities) with ordinality u(e, nth)
+                   cross join lateral (
+                       select (u.e ->> 'id')::uuid as id, 1 as step
+                       union
+                       select loci_internal.surviving_entity_id(p_namespace_id, (u.e ->> 'id')::uuid), 2
+                       where p_known_at is not null) n
+                   where n.id is not null group by n.id order by min(u.nth), min(n.step));
+    if p_as_of is not null then
+        entities := (
+            select jsonb_agg(u.e order by u.nth) from jsonb_array_elements(entities) with ordinality u(e, nth)
+            where exists (select from loci_internal.entities_at(p_namespace_id, array[(u.e ->> 'id')::uuid], p_as_of,
+                                                                p_known_at)));
+    end if;
+end $$;
+comment on function loci_internal.recall_entities(integer, text, text, timestamptz, timestamptz) is
+    'Entities that a question names, and those that graph and walk start from.';
+
+-- How long did the steps of a recall take? p_at: when each began, and the last ended; p_counted: whether it took part
+-- (false: its time is null), null for what is no step of its own. Pure.
+create or replace function loci_internal.milliseconds_between(p_at timestamptz[], p_counted boolean[]) returns real[]
+language plpgsql immutable parallel safe
+as $$
+begin
+    return array(select case when c.counted then 1000 * extract(epoch from p_at[c.nth + 1] - p_at[c.nth]) end::real
+                 from unnest(p_counted) with ordinality c(counted, nth) where c.counted is not null order by c.nth);
+end $$;
+comment on function loci_internal.milliseconds_between(timestamptz[], boolean[]) is
+    'Milliseconds of steps, null for those that did not take part.';
+
+-- What does a second embedding model find? The nearest memories by a vector of it (or words with theirs, which
+-- weigh_question joins), as recall_arms asks the active one: document numbers and cosines, best first, and the mean
+-- cosine of the question with the namespace. missing: memories that have no vector of it yet, or were refused one. No
+-- row, and it takes no part, where p_model_id is not the second model, not all was queued for it, or more than a
+-- hundred memories or a tenth of the namespace lack a vector: then a recall is that of the active model alone. Asked
+-- only where a second model is configured. Cost: that of nearest_memories, and a probe of each index of the queue.
+-- Security definer: reads past the policies; checks first. Errors: 42501, P0002, 22023.
+create or replace function loci_api.recall_second_arm(
+    p_namespace text, p_model_id smallint, p_embedding real[], p_filter jsonb default '{}',
+    p_as_of timestamptz default null, p_known_at timestamptz default null, p_words text[] default null,
+    p_word_vectors vector[] default null)
+returns table (ids bigint[], scores double precision[], mean double precision, missing bigint[], took_ms real)
+language plpgsql stable security definer set search_path from current set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
 as $$
 declare
-    v_readable integer[] := loci.readable_namespaces();
-    v_own      integer;
-    v_ids      integer[] := '{}';
-    v_id       integer;
-    v_name     text;
-    v_limit    integer;
+    v_at      timestamptz := clock_timestamp();
+    v_ns      integer := loci_internal.authorize(p_namespace, 'reader');
+    v_query   real[] := p_embedding;
+    v_missing uuid[];
 begin
-    select n.id into v_own from loci_data.namespaces n
-    where n.name = coalesce(p_own, loci_internal.default_namespace())
-      and n.id = any (v_readable);
-    v_limit := coalesce(loci_internal.settings(v_own), loci.default_settings()) ->> 'recall_namespaces';
-    if p_namespaces is null then
-        v_ids := array(select n.id from loci_data.namespaces n where n.id = any (v_readable) order by n.name);
-    else
-        perform loci_internal.refuse_several_cells(p_namespaces, 'namespaces');
-        foreach v_name in array p_namespaces[1:v_limit + 1] loop
-            v_id := loci_internal.authorize(v_name, 'reader');
-            continue when v_id = any (v_ids);
-            v_ids := v_ids || v_id;
-        end loop;
+    if not exists (select from loci_data.embedding_models m
+                   where m.id = p_model_id and m.second and m.queued_at is not null) then
+        return;
     end if;
-    if greatest(cardinality(v_ids), cardinality(p_namespaces)) > v_limit then
-        raise invalid_parameter_value using column = 'namespaces',
-            message = format('namespaces must be at most %s (setting recall_namespaces), not %s', v_limit,
-                             greatest(cardinality(v_ids), cardinality(p_namespaces))),
-            hint = 'Name those that matter, or ask in several requests.';
+    v_missing := array(
+        (select q.memory_id from loci_data.embedding_queue q
+         where q.namespace_id = v_ns and q.model_id = p_model_id and q.error is null and not q.has_vector limit 101)
+        union all
+        (select q.memory_id from loci_data.embedding_queue q
+         where q.namespace_id = v_ns and q.model_id = p_model_id and q.error is not null and not q.has_vector
+         limit 101));
+    if cardinality(v_missing) > (
+            select least(100, sum(c.documents) / 10) from loci_data.corpus_counts c where c.namespace_id = v_ns) then
+        return;
     end if;
-    return query
-    select n.name, coalesce(loci_internal.settings(n.id), loci.default_settings()), u.place is not null,
-           i.id is not distinct from v_own
-    from unnest(case when v_own = any (v_ids) then v_ids else v_ids || v_own end) with ordinality i(id, nth)
-    left join unnest(v_ids) with ordinality u(id, place) on u.id = i.id
-    left join loci_data.namespaces n on n.id = i.id
-    order by i.nth;
+    if p_words is not null then
+        v_query := loci_internal.weigh_question(
+            v_ns, p_model_id, loci_internal.weigh_terms(v_ns, '', p_words), p_word_vectors)::real[];
+    end if;
+    select array_agg(s.doc_id), array_agg(s.score) into ids, scores
+    from loci_internal.nearest_memories(
+        v_ns, v_query, loci_internal.resolve_filter(v_ns, p_filter, p_as_of, p_known_at),
+        p_filter = '{}' and p_known_at is null, loci_internal.setting_number(v_ns, 'depth')::integer, p_model_id) s;
+    mean := loci_internal.mean_similarity(v_ns, p_model_id, v_query::vector);
+    missing := array(select m.doc_id from loci_data.memories m
+                     where m.namespace_id = v_ns and m.id = any (v_missing) order by m.doc_id);
+    took_ms := 1000 * extract(epoch from clock_timestamp() - v_at);
+    return next;
 end $$;
-comment on function loci_api.recall_namespaces(text[], text) is
-    'Namespaces that a recall over several searches, in order, and the request''s own, with their settings. Errors: '
-    '42501, P0002, 22023.';
+comment on function loci_api.recall_second_arm(text, smallint, real[], jsonb, timestamptz, timestamptz, text[],
+                                               vector[]) is
+    'Memories nearest to a question by the second embedding model, and those that have no vector of it yet; no row '
+    'where too many have none. Errors: 42501, P0002, 22023.';

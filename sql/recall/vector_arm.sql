@@ -41,34 +41,48 @@ begin
         into v_ids, v_docs, v_scores using p_namespace_id, v_query, p_filter, p_plain, p_limit;
     end if;
     if coalesce(cardinality(v_ids), 0) < p_limit then
-        select array_agg(b.id), array_agg(b.doc_id), array_agg(1 - b.distance) into v_ids, v_docs, v_scores
-        from (select m.id, m.doc_id, n.distance
-              from (select v.memory_id, v.embedding <=> v_query as distance
-                    from loci_data.memory_vectors v where v.namespace_id = p_namespace_id and v.model_id = v_model.id
-                    order by 2 limit 4 * p_limit) n
-              cross join lateral (
-                  select o.id, o.doc_id from loci_data.memories o
-                  where o.namespace_id = p_namespace_id and o.id = n.memory_id
-                    and loci_internal.memory_is_visible(o, p_filter) limit 1) m
-              order by n.distance limit p_limit) b;
-    end if;
-    if coalesce(cardinality(v_ids), 0) < p_limit then
-        with passed as materialized (
-            select o.id, o.doc_id from loci_data.memories o
-            where o.namespace_id = p_namespace_id and loci_internal.memory_is_visible(o, p_filter)
-        )
-        select array_agg(b.id), array_agg(b.doc_id), array_agg(1 - b.distance) into v_ids, v_docs, v_scores
-        from (select p.id, p.doc_id, v.embedding <=> v_query as distance
-              from passed p
-              join loci_data.memory_vectors v on v.namespace_id = p_namespace_id and v.memory_id = p.id
-                   and v.model_id = v_model.id
-              order by 3, 2 limit p_limit) b;
+        select e.* into v_ids, v_docs, v_scores
+        from loci_internal.scan_vectors(p_namespace_id, v_query, p_filter, p_limit, v_model.id) e;
     end if;
     return query select u.id, u.doc_id, u.score from unnest(v_ids, v_docs, v_scores) u(id, doc_id, score);
 end $$;
 comment on function loci_internal.nearest_memories(integer, real[], loci_internal.memory_filter, boolean, integer,
                                                    smallint) is
     'Memories by cosine similarity to a vector of a model, nearest first. Errors: 22023.';
+
+-- The exact scan of nearest_memories, best first: of the nearest 4 × p_limit those that pass the filter; where these
+-- are too few, the nearest of all that pass.
+create or replace function loci_internal.scan_vectors(
+    p_namespace_id integer, p_query halfvec, p_filter loci_internal.memory_filter, p_limit integer, p_model_id smallint,
+    out ids uuid[], out doc_ids bigint[], out scores double precision[])
+language plpgsql stable
+as $$
+begin
+    select array_agg(b.id), array_agg(b.doc_id), array_agg(1 - b.distance) into ids, doc_ids, scores
+    from (select m.id, m.doc_id, n.distance
+          from (select v.memory_id, v.embedding <=> p_query as distance
+                from loci_data.memory_vectors v where v.namespace_id = p_namespace_id and v.model_id = p_model_id
+                order by 2 limit 4 * p_limit) n
+          cross join lateral (
+              select o.id, o.doc_id from loci_data.memories o
+              where o.namespace_id = p_namespace_id and o.id = n.memory_id
+                and loci_internal.memory_is_visible(o, p_filter) limit 1) m
+          order by n.distance limit p_limit) b;
+    if coalesce(cardinality(ids), 0) < p_limit then
+        with passed as materialized (
+            select o.id, o.doc_id from loci_data.memories o
+            where o.namespace_id = p_namespace_id and loci_internal.memory_is_visible(o, p_filter)
+        )
+        select array_agg(b.id), array_agg(b.doc_id), array_agg(1 - b.distance) into ids, doc_ids, scores
+        from (select p.id, p.doc_id, v.embedding <=> p_query as distance
+              from passed p
+              join loci_data.memory_vectors v on v.namespace_id = p_namespace_id and v.memory_id = p.id
+                   and v.model_id = p_model_id
+              order by 3, 2 limit p_limit) b;
+    end if;
+end $$;
+comment on function loci_internal.scan_vectors(integer, halfvec, loci_internal.memory_filter, integer, smallint) is
+    'Memories that pass a filter by cosine similarity, nearest first, by an exact scan.';
 
 -- How many neighbours may HNSW look at for p_limit of one namespace before an exact scan is cheaper? null: scan exactly
 -- from the start. Sums the namespace's corpus_counts; the size of its partition is the planner's. See scan_limit.
@@ -180,58 +194,3 @@ end $$;
 comment on function loci.similar_memories(text, real[], integer, jsonb, timestamptz, timestamptz) is
     'Memories by cosine similarity to a vector of the active model, nearest first. Filters, as_of and known_at apply '
     'before the limit. Errors: 42501, P0002, 22023.';
-
--- What does a second embedding model find? The nearest memories by a vector of it (or words with theirs, which
--- weigh_question joins), as recall_arms asks the active one: document numbers and cosines, best first, and the mean
--- cosine of the question with the namespace. missing: memories that have no vector of it yet, or were refused one. No
--- row, and it takes no part, where p_model_id is not the second model, not all was queued for it, or more than a
--- hundred memories or a tenth of the namespace lack a vector: then a recall is that of the active model alone. Asked
--- only where a second model is configured. Cost: that of nearest_memories, and a probe of each index of the queue.
--- Security definer: reads past the policies; checks first. Errors: 42501, P0002, 22023.
-create or replace function loci_api.recall_second_arm(
-    p_namespace text, p_model_id smallint, p_embedding real[], p_filter jsonb default '{}',
-    p_as_of timestamptz default null, p_known_at timestamptz default null, p_words text[] default null,
-    p_word_vectors vector[] default null)
-returns table (ids bigint[], scores double precision[], mean double precision, missing bigint[], took_ms real)
-language plpgsql stable security definer set search_path from current set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-as $$
-declare
-    v_at      timestamptz := clock_timestamp();
-    v_ns      integer := loci_internal.authorize(p_namespace, 'reader');
-    v_query   real[] := p_embedding;
-    v_missing uuid[];
-begin
-    if not exists (select from loci_data.embedding_models m
-                   where m.id = p_model_id and m.second and m.queued_at is not null) then
-        return;
-    end if;
-    v_missing := array(
-        (select q.memory_id from loci_data.embedding_queue q
-         where q.namespace_id = v_ns and q.model_id = p_model_id and q.error is null and not q.has_vector limit 101)
-        union all
-        (select q.memory_id from loci_data.embedding_queue q
-         where q.namespace_id = v_ns and q.model_id = p_model_id and q.error is not null and not q.has_vector
-         limit 101));
-    if cardinality(v_missing) > (
-            select least(100, sum(c.documents) / 10) from loci_data.corpus_counts c where c.namespace_id = v_ns) then
-        return;
-    end if;
-    if p_words is not null then
-        v_query := loci_internal.weigh_question(
-            v_ns, p_model_id, loci_internal.weigh_terms(v_ns, '', p_words), p_word_vectors)::real[];
-    end if;
-    select array_agg(s.doc_id), array_agg(s.score) into ids, scores
-    from loci_internal.nearest_memories(
-        v_ns, v_query, loci_internal.resolve_filter(v_ns, p_filter, p_as_of, p_known_at),
-        p_filter = '{}' and p_known_at is null, loci_internal.setting_number(v_ns, 'depth')::integer, p_model_id) s;
-    mean := loci_internal.mean_similarity(v_ns, p_model_id, v_query::vector);
-    missing := array(select m.doc_id from loci_data.memories m
-                     where m.namespace_id = v_ns and m.id = any (v_missing) order by m.doc_id);
-    took_ms := 1000 * extract(epoch from clock_timestamp() - v_at);
-    return next;
-end $$;
-comment on function loci_api.recall_second_arm(text, smallint, real[], jsonb, timestamptz, timestamptz, text[],
-                                               vector[]) is
-    'Memories nearest to a question by the second embedding model, and those that have no vector of it yet; no row '
-    'where too many have none. Errors: 42501, P0002, 22023.';

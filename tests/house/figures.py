@@ -99,7 +99,7 @@ def sql_figures() -> list[Figure]:
             (i.name for i in declared if i.name.split(".")[-1] != Path(i.path).stem and not names_its_behaviour(i.path)), 0, 0,
         ),
         Figure("SQL files", len(files), 220, 220),
-        count("SQL functions over 50 lines", (name for name, text in made.items() if text.count("\n") >= LONG_FUNCTION), 28, 20),
+        count("SQL functions over 50 lines", (name for name, text in made.items() if text.count("\n") >= LONG_FUNCTION), 16, 20),
         Figure("SQL files in the largest folder", max(len(list(folder.glob("*.sql"))) for folder in folders), 20, 52),
         count(
             "SQL files over 250 lines",
