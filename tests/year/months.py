@@ -11,7 +11,7 @@ from psycopg.rows import dict_row
 
 from loci import LociClient, LociError
 from tests.factories import OPERATOR, act_as
-from tests.llm.model_server import Request
+from tests.llm.model_server import Reply, Request, say
 from tests.services import eventually
 from tests.year.hosting import Hosting
 from tests.year.promises import ask_all
@@ -36,8 +36,13 @@ class Month:
     calls: int = 0
 
 
-def scripted(request: Request) -> Any:
-    """A model that wants to delete what is noise, and now and then what it has never seen."""
+def scripted(request: Request) -> Reply:
+    """A model that wants to delete what is noise, and now and then what it has never seen. It counts no tokens."""
+    return say(judge_noise(request), usage=None)
+
+
+def judge_noise(request: Request) -> Any:
+    """What it says to a purpose."""
     data = request.data
     if request.purpose == "memories":
         shown = data.get("memories", []) if isinstance(data, dict) else []
