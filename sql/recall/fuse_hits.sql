@@ -2,15 +2,11 @@
 
 -- The best hits of a recall, with the score that they are ranked by: the sum of the arms' parts, of what neighbours in
 -- time lend, and of what is added for whom and when they are about; times the factor for who said it and when it was.
--- The rules are those of Surroundings and Plan in service/recall, which say where the figures come from. The arms names
--- (p_linked) and hierarchy join those that p_doc_ids are from. p_speakers: sources that the question names; p_asked:
--- settings, and what recall_in_one_call is asked. Pure.
-create or replace function loci_internal.fuse_hits(
-    p_weights jsonb, p_asked jsonb, p_doc_ids bigint[], p_scores double precision[], p_named double precision[],
-    p_linked_ids bigint[], p_linked_scores double precision[], p_hierarchy_ids bigint[],
-    p_hierarchy_scores double precision[], p_share double precision, p_near_of bigint[], p_near_ids bigint[],
-    p_near_distances integer[], p_near_sources text[], p_standing_ids bigint[], p_standings text[], p_speakers text[],
-    p_time_ids bigint[], p_time_gaps double precision[], p_limit integer)
+-- The rules are those of Surroundings and Plan in service/recall, which say where the figures come from. p_first: a row
+-- of fuse_arms; p_around: of expand_recall_hits, whose arms names and hierarchy join the others; p_speakers: sources
+-- that the question names; p_asked: settings, and what recall_in_one_call is asked. Pure.
+create or replace function loci_internal.fuse_hits(p_weights jsonb, p_asked jsonb, p_first record, p_around record,
+                                                   p_speakers text[], p_limit integer)
 returns table (doc_id bigint, score double precision, factor double precision, standing text)
 language plpgsql immutable set search_path from current set plan_cache_mode = force_generic_plan
 set enable_nestloop = off
@@ -21,22 +17,24 @@ declare
     v_hierarchy constant double precision := coalesce((p_weights ->> 'hierarchy')::double precision, 1);
     v_alone     constant boolean := (p_asked ->> 'alone')::boolean;
     v_days      constant double precision := (p_asked ->> 'days')::double precision;
-    v_own       constant boolean := coalesce('own' = any (p_standings), false);
-    v_lent      constant double precision := case when p_standings && '{about,own}' then 0.3 else 1 end;
-    v_factors   jsonb := loci_internal.standing_factors(p_asked, coalesce(p_standings && '{told,said}', false), v_own,
-                                                        p_speakers);
+    v_share     constant double precision := coalesce(p_around.share, 1);
+    v_own       constant boolean := coalesce('own' = any (p_around.standings), false);
+    v_lent      constant double precision := case when p_around.standings && '{about,own}' then 0.3 else 1 end;
+    v_factors   jsonb := loci_internal.standing_factors(
+        p_asked, coalesce(p_around.standings && '{told,said}', false), v_own, p_speakers);
 begin
     return query
     with alone as materialized (
         select a.doc_id, sum(a.part) as part, sum(a.named) as named
-        from (select u.doc_id, u.part, u.named from unnest(p_doc_ids, p_scores, p_named) u(doc_id, part, named)
+        from (select u.doc_id, u.part, u.named
+              from unnest(p_first.doc_ids, p_first.scores, p_first.named) u(doc_id, part, named)
               union all
               select n.doc_id, n.part, n.part
-              from (select u.doc_id, least(1, u.score / 4) * p_share * v_names as part
-                    from unnest(p_linked_ids, p_linked_scores) u(doc_id, score)) n
+              from (select u.doc_id, least(1, u.score / 4) * v_share * v_names as part
+                    from unnest(p_around.linked_ids, p_around.linked_scores) u(doc_id, score)) n
               union all
               select h.doc_id, h.part, 0
-              from loci_internal.arm_parts(p_hierarchy_ids, p_hierarchy_scores, v_hierarchy) h) a
+              from loci_internal.arm_parts(p_around.hierarchy_ids, p_around.hierarchy_scores, v_hierarchy) h) a
         group by a.doc_id
     ), gathered as (
         select g.doc_id, sum(g.part) as part, sum(g.named) as named, sum(g.lent) * v_lent as lent,
@@ -44,20 +42,20 @@ begin
         from (select a.doc_id, a.part, a.named, null::double precision as lent, null as standing, null as source,
                      null::double precision as near from alone a
               union all
-              select n.doc_id, null, null, p_share * case n.distance when 1 then 0.5 else 0.25 end * l.part, null,
+              select n.doc_id, null, null, v_share * case n.distance when 1 then 0.5 else 0.25 end * l.part, null,
                      null, null
-              from unnest(p_near_of, p_near_ids, p_near_distances) n(of, doc_id, distance)
+              from unnest(p_around.near_of, p_around.near_ids, p_around.near_distances) n(of, doc_id, distance)
               join (select a.* from alone a order by a.part desc, a.doc_id limit 100) l on l.doc_id = n.of
               where n.distance > 0
               union all
               select s.doc_id, null, null, null, s.standing, null, null
-              from unnest(p_standing_ids, p_standings) s(doc_id, standing)
+              from unnest(p_around.standing_ids, p_around.standings) s(doc_id, standing)
               union all
               select o.doc_id, null, null, null, null, o.source, null
-              from unnest(p_near_ids, p_near_sources) o(doc_id, source) where o.source = 'assistant'
+              from unnest(p_around.near_ids, p_around.near_sources) o(doc_id, source) where o.source = 'assistant'
               union all
               select t.doc_id, null, null, null, null, null, loci_internal.time_nearness(t.gap, v_days)
-              from unnest(p_time_ids, p_time_gaps) t(doc_id, gap)) g
+              from unnest(p_around.time_ids, p_around.time_gaps) t(doc_id, gap)) g
         group by g.doc_id
     ), factored as (
         select g.*, (v_factors -> coalesce(g.source, '')
@@ -72,14 +70,12 @@ begin
                       + case when v_alone then coalesce(f.near, 0) else 0 end) * f.factor, f.factor, f.standing
     from factored f order by 2 desc, 1 limit p_limit;
 end $$;
-comment on function loci_internal.fuse_hits(
-    jsonb, jsonb, bigint[], double precision[], double precision[], bigint[], double precision[], bigint[],
-    double precision[], double precision, bigint[], bigint[], integer[], text[], bigint[], text[], text[], bigint[],
-    double precision[], integer) is
+comment on function loci_internal.fuse_hits(jsonb, jsonb, record, record, text[], integer) is
     'Best hits of a recall, with the scores that they are ranked by.';
 
--- The best hits of a recall: those of the arms (p_first, a row of fuse_arms), fused with what stands around them
--- (p_around, a row of expand_recall_hits) where anything does. speakers: sources that the question names. Pure.
+-- The best hits of a recall: those of the arms (p_first, a row of fuse_arms), fused by fuse_hits with what stands
+-- around them (p_around, a row of expand_recall_hits) where anything does. speakers: sources that the question names.
+-- Pure.
 create or replace function loci_internal.rank_hits(
     p_weights jsonb, p_asked jsonb, p_first record, p_around record, p_limit integer,
     out doc_ids bigint[], out scores double precision[], out factors double precision[], out standings text[],
@@ -98,11 +94,7 @@ begin
                                             p_around.standings);
     select array_agg(h.doc_id), array_agg(h.score), array_agg(h.factor), array_agg(h.standing)
     into doc_ids, scores, factors, standings
-    from loci_internal.fuse_hits(
-        p_weights, p_asked, p_first.doc_ids, p_first.scores, p_first.named, p_around.linked_ids,
-        p_around.linked_scores, p_around.hierarchy_ids, p_around.hierarchy_scores, coalesce(p_around.share, 1),
-        p_around.near_of, p_around.near_ids, p_around.near_distances, p_around.near_sources, p_around.standing_ids,
-        p_around.standings, speakers, p_around.time_ids, p_around.time_gaps, p_limit) h;
+    from loci_internal.fuse_hits(p_weights, p_asked, p_first, p_around, speakers, p_limit) h;
 end $$;
 comment on function loci_internal.rank_hits(jsonb, jsonb, record, record, integer) is
     'Best hits of a recall, by its arms and by what stands around them.';

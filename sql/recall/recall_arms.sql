@@ -130,9 +130,10 @@ comment on function loci_internal.recall_entities(integer, text, text, timestamp
     'Entities that a question names, and those that graph and walk start from.';
 
 -- How long did the steps of a recall take? p_at: when each began, and the last ended; p_counted: whether it took part
--- (false: its time is null), null for what is no step of its own. Pure.
+-- (false: its time is null), null for what is no step of its own. It sets its own search_path: its callers have
+-- different ones, and with each change it would be planned anew. Pure.
 create or replace function loci_internal.milliseconds_between(p_at timestamptz[], p_counted boolean[]) returns real[]
-language plpgsql immutable parallel safe
+language plpgsql immutable parallel safe set search_path = ''
 as $$
 begin
     return array(select case when c.counted then 1000 * extract(epoch from p_at[c.nth + 1] - p_at[c.nth]) end::real
