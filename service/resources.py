@@ -1,7 +1,7 @@
 """Tools of jobs, and of requests that ask a model: settings, database, models and prompts."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Hashable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
@@ -27,6 +27,9 @@ class Resources:
     pieces: PieceStore | None = None
     projecting: asyncio.Lock = field(default_factory=asyncio.Lock)  # one map at a time
     placing: asyncio.Lock = field(default_factory=asyncio.Lock)  # one constellation at a time
+    in_steps: dict[Hashable, float] = field(
+        default_factory=dict
+    )  # who was answered so last, and when: see service/recall/one_call.py
 
     @asynccontextmanager
     async def transaction(

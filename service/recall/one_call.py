@@ -6,7 +6,7 @@ by the same rules: see service/recall/pipeline.py.
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from datetime import timedelta
 
 from db.pool import JsonObject, Transaction
@@ -28,11 +28,13 @@ from service.recall.sources import LATE, Asked, Source
 from service.recall.timing import count_arm_seconds, time_phase
 from service.resources import Resources
 
+STEPS_SECONDS = 1.0  # for which recalls go in steps where one had to, as memories wait for their vectors: else each is sent twice
+KNOWN_AT_MOST = 1000  # of those who ask
 BESIDE = ("answer", "doc_id", "score", "factor", "standing", "statement", "earlier", "since", "stated_at", "statement_category")
 
 
-def may_be_one_call(resources: Resources, question: Question) -> bool:
-    """Whether a question is of the common kind."""
+def may_be_one_call(resources: Resources, question: Question, who: Hashable) -> bool:
+    """Whether a question is of the common kind. Of those who went in steps a moment ago, in a namespace, one a second tries."""
     provider = resources.provider
     second = provider.second if isinstance(provider, ActiveProvider) else None
     stated = (
@@ -51,10 +53,21 @@ def may_be_one_call(resources: Resources, question: Question) -> bool:
         and not results_to_judge(resources, question)[0]
         and not question.rerank
         and (second is None or second.serving is None)
+        and _may_try(resources.in_steps, who)
     )
 
 
-async def recall_in_one_call(resources: Resources, read: Read, question: Question) -> Answer | None:
+def _may_try(in_steps: dict[Hashable, float], who: Hashable) -> bool:
+    last, now = in_steps.get(who), time.monotonic()
+    if last is None:
+        return True
+    if now < last + STEPS_SECONDS:
+        return False
+    in_steps[who] = now  # the others wait for what comes of it
+    return True
+
+
+async def recall_in_one_call(resources: Resources, read: Read, question: Question, who: Hashable) -> Answer | None:
     """Find what answers a question; None: it is none of the common kind after all. `read` runs one statement."""
     started, used, words = time.perf_counter(), active_model(resources.provider), None
     if "vector" in question.arms:
@@ -70,7 +83,13 @@ async def recall_in_one_call(resources: Resources, read: Read, question: Questio
 
     rows, tx = await read(send)
     answer, entered = rows[0]["answer"], await tx.read_caller()
-    if answer is None or (plan.question_period is not None and question.time_zone is None and entered.time_zone is not None):
+    if answer is None:
+        if len(resources.in_steps) >= KNOWN_AT_MOST:
+            resources.in_steps.clear()
+        resources.in_steps[who] = time.monotonic()
+        return None
+    resources.in_steps.pop(who, None)
+    if plan.question_period is not None and question.time_zone is None and entered.time_zone is not None:
         return None  # of the latter, the time that is meant is another one
     namespace = entered.namespace or ""
     ranking = _ranking_of(rows, answer, Plan(plan.question, {}, entered.settings), tx, namespace, started)

@@ -6,6 +6,7 @@ has then). None is open while a model is asked.
 """
 
 import time
+from collections.abc import Hashable
 from dataclasses import replace
 from functools import partial
 from uuid import UUID
@@ -24,14 +25,17 @@ from service.recall.rewrite import Read, rank_with, rewrite_question
 from service.resources import Resources
 
 
-async def recall_memories(resources: Resources, read: Read, question: Question, read_once: Read | None = None) -> Answer:
+async def recall_memories(
+    resources: Resources, read: Read, question: Question, read_once: Read | None = None, who: Hashable = None
+) -> Answer:
     """Find what answers a question. `read` runs a step in a transaction of the caller, `read_once` one of one statement.
 
-    With `question.namespaces` the transaction need not have entered any: each is authorized when it is asked.
+    `who`: the key that asks, and its namespace. With `question.namespaces` the transaction need not have entered any: each is
+    authorized when it is asked.
     """
     answer = None
-    if read_once is not None and may_be_one_call(resources, question):
-        answer = await recall_in_one_call(resources, read_once, question)
+    if read_once is not None and may_be_one_call(resources, question, who):
+        answer = await recall_in_one_call(resources, read_once, question, who)
     return answer or (await recall_with_ranking(resources, read, question))[0]
 
 

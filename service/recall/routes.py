@@ -53,7 +53,7 @@ async def ask(body: RecallInput, caller: CallerDependency) -> Response:
         return await caller.read(step, role, single=True)
 
     try:
-        answer = await recall_memories(resources, read_step, question, read_once)
+        answer = await recall_memories(resources, read_step, question, read_once, (caller.owner, caller.namespace))
     except (InsufficientPrivilege, NoDataFound):
         if question.namespaces != "*":
             raise

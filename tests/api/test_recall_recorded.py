@@ -18,6 +18,7 @@ import pytest
 from prometheus_client import REGISTRY
 
 from bench import corpus
+from service.recall import one_call
 from tests.databases import Database
 from tests.services import Api, eventually, is_settled, ok, serve
 
@@ -312,9 +313,23 @@ def test_a_recall_answers_in_one_call_as_in_steps(recorder: Recorder) -> None:
     assert recalls_in_steps() - before < 1.1 * asked_twice  # few that may be one call are not
 
 
+def test_where_memories_wait_for_vectors_recalls_go_in_steps_at_once(recorder: Recorder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(one_call, "STEPS_SECONDS", 60.0)
+    tried, done = phases("one_call"), recalls_in_steps()
+    for question in QUESTIONS[FRESH]:
+        recorder.ask(Asked(question, FRESH, {"query": question, "k": 6, "at": MOMENT}))
+    assert phases("one_call") - tried <= 1
+    assert recalls_in_steps() - done == len(QUESTIONS[FRESH])
+
+
 def recalls_in_steps() -> float:
     """How many recalls this process has done in steps."""
-    return REGISTRY.get_sample_value("loci_recall_phase_seconds_count", {"phase": "arms"}) or 0.0
+    return phases("arms")
+
+
+def phases(name: str) -> float:
+    """How many recalls had a phase."""
+    return REGISTRY.get_sample_value("loci_recall_phase_seconds_count", {"phase": name}) or 0.0
 
 
 def further_questions(namespace: str) -> list[str]:
