@@ -64,10 +64,10 @@ def figures_of(name: str, pairs: list[dict[str, Any]], fired: list[bool], floor:
     )
 
 
-def quality(app: Any) -> list[Figure]:
+def quality(app: Any, owner: Any) -> list[Figure]:
     """Compare the labelled pairs; by signal and by label as well."""
     pairs = [json.loads(line) for line in PAIRS.read_text().splitlines()]
-    opposites = app.execute("select one, other from loci_internal.antonym_pairs()").fetchall()
+    opposites = owner.execute("select one, other from loci_internal.antonym_pairs()").fetchall()
     signals = []
     for pair in pairs:
         asked = (pair["older"], pair["newer"], pair["single_valued"])
@@ -131,7 +131,7 @@ def sweep(app: Any) -> tuple[int, int, float, float]:
 def run(base: Database, given: Options) -> list[Figure]:
     """Quality, then cost."""
     with base.owner() as owner, base.app() as app:
-        figures = quality(app)
+        figures = quality(app, owner)
         siblings = given.size(5000)
         number = load(owner, app, 20, siblings)
         aspects = [
