@@ -9,6 +9,8 @@ import time
 from collections.abc import Hashable, Iterator
 from datetime import timedelta
 
+from psycopg.errors import NumericValueOutOfRange
+
 from db.pool import JsonObject, Transaction
 from db.recall import one_call
 from db.recall.one_call import AskedOf, OneCallRow
@@ -81,7 +83,10 @@ async def recall_in_one_call(resources: Resources, read: Read, question: Questio
         with time_phase("one_call"):
             return await _send(tx, plan, used, words, statements=AMONG if relation else 0), tx
 
-    rows, tx = await read(send)
+    try:
+        rows, tx = await read(send)
+    except NumericValueOutOfRange:  # somebody's weights; the steps know infinity
+        return None
     answer, entered = rows[0]["answer"], await tx.read_caller()
     if answer is None:
         if len(resources.in_steps) >= KNOWN_AT_MOST:

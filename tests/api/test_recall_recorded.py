@@ -322,6 +322,11 @@ def test_where_memories_wait_for_vectors_recalls_go_in_steps_at_once(recorder: R
     assert recalls_in_steps() - done == len(QUESTIONS[FRESH])
 
 
+def test_weights_that_add_up_to_more_than_a_number_holds_are_answered(recorder: Recorder) -> None:
+    weights = {"vector": 1.7e308, "lexical": 1.7e308}
+    assert recorder.ask(Asked("too much", "talk", {"query": "the cello", "k": 6, "weights": weights}))
+
+
 def recalls_in_steps() -> float:
     """How many recalls this process has done in steps."""
     return phases("arms")
